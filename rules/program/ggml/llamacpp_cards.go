@@ -90,7 +90,7 @@ var llamaPartCards = []cause.Card{
 		Sources: []string{"llama.cpp/ggml/src/ggml-vulkan/ggml-vulkan.cpp", "llama.cpp/common/arg.cpp"},
 	},
 	{
-		ID: "llama.cpp/rpc-worker", Kinds: gpuFull, Said: []string{"Starting RPC server", "Accepted client connection"},
+		ID: "llama.cpp/rpc-worker", Kinds: gpuFull, Said: []string{"Starting RPC server", "Accepted client connection"}, If: above(1),
 		Cause: cause.ModelTooLarge, Weight: cause.Good, Headline: "ran out of GPU memory in the RPC worker",
 		Means: "This computer works for another one (`llama-server --rpc`), which decides how much of the model comes here. It sent more than this GPU could hold, so change the command on that computer.",
 		Cures: []cause.Cure{
@@ -138,7 +138,7 @@ var llamaPartCards = []cause.Card{
 		Sources: []string{"llama.cpp/ggml/src/ggml-backend.cpp"},
 	},
 	{
-		ID: "llama.cpp/vulkan-piece", Kinds: []fact.Kind{fact.GGMLLimit}, If: when.All(onVulkan, when.Not(stage("weights")), when.Not(scoresFill), when.Not(diffuses)),
+		ID: "llama.cpp/vulkan-piece", Kinds: []fact.Kind{fact.GGMLLimit}, If: when.All(onVulkan, above(1), when.Not(stage("weights")), when.Not(scoresFill), when.Not(diffuses)),
 		Cause: cause.OversizedAllocation, Weight: cause.Strong,
 		Figures:  numbers,
 		Headline: "needs one buffer of {asked}, and this Vulkan driver does not allow one that large",
@@ -152,7 +152,7 @@ var llamaPartCards = []cause.Card{
 		Sources: []string{"llama.cpp/ggml/src/ggml-vulkan/ggml-vulkan.cpp", llamaThreads + "12817", llamaThreads + "18160", llamaThreads + "12728"}, Solved: 1,
 	},
 	{
-		ID: "llama.cpp/vulkan-weights-piece", Kinds: []fact.Kind{fact.GGMLLimit}, If: when.All(onVulkan, stage("weights"), when.Not(diffuses)),
+		ID: "llama.cpp/vulkan-weights-piece", Kinds: []fact.Kind{fact.GGMLLimit}, If: when.All(onVulkan, above(1), stage("weights"), when.Not(diffuses)),
 		Cause: cause.OversizedAllocation, Weight: cause.Strong, Headline: "did not load: one tensor of {asked} is larger than this Vulkan driver allows",
 		Means: "The driver limits each single buffer, often to 4 GiB, on some to 2 GiB, however much GPU memory is free. A buffer of weights above that is usually one huge tensor: the embedding of a large vocabulary, in Gemma 3n the per-layer embedding.",
 		Not:   "A shorter context, or closing other programs: the tensor stays as large.",

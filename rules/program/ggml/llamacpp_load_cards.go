@@ -77,7 +77,7 @@ var llamaLoadCards = []cause.Card{
 		Sources: []string{"llama.cpp/ggml/src/ggml-backend.cpp", "llama.cpp/src/llama-model.cpp"},
 	},
 	{
-		ID: "llama.cpp/host-kv", Kinds: refused, If: host("kv"), Figures: numbers,
+		ID: "llama.cpp/host-kv", Kinds: refused, If: when.All(host("kv"), above(1)), Figures: numbers,
 		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "did not start: not enough system memory (RAM) for the KV cache[[ of {context} tokens]]",
 		Means: "The KV cache stores the conversation, and here it goes to system RAM, not to the GPU.[[ It needs {kib} per token.]] llama.cpp reserves it in full at the start, even if no conversation gets that long.[[ {unset}]]",
 		Not:   "Fewer layers on the GPU: that moves more of the cache into RAM.",
@@ -108,7 +108,7 @@ var llamaLoadCards = []cause.Card{
 		Sources: []string{"https://github.com/ggml-org/llama.cpp/issues/20431", "https://github.com/ggml-org/llama.cpp/pull/20416", "llama.cpp/common/arg.cpp"}, Solved: 1,
 	},
 	{
-		ID: "llama.cpp/experts", Kinds: refused, If: when.All(device("weights"), mixtureOfExperts, when.Not(unified)), Figures: numbers,
+		ID: "llama.cpp/experts", Kinds: refused, If: when.All(device("weights"), above(1), mixtureOfExperts, when.Not(unified)), Figures: numbers,
 		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "did not load: this mixture-of-experts (MoE) model did not fit on {gpu}",
 		Means: "The weights are larger than what is free[[: {gpu} had {had}]]. Most of an MoE model is experts, and each token uses only a few of them. So experts in RAM cost much less speed than whole layers in RAM.",
 		Not:   "A shorter context alone: the weights were refused before any cache.",
@@ -122,7 +122,7 @@ var llamaLoadCards = []cause.Card{
 		Sources: []string{"llama.cpp/common/arg.cpp"},
 	},
 	{
-		ID: "llama.cpp/split", Kinds: refused, If: when.All(device("weights"), severalDevices), Figures: numbers,
+		ID: "llama.cpp/split", Kinds: refused, If: when.All(device("weights"), above(1), severalDevices), Figures: numbers,
 		Cause: cause.DeviceImbalance, Weight: cause.Fair, Headline: "did not load: {gpu} could not take its part of the weights",
 		Means: "The layers are split over several GPUs, and the part for {gpu} is larger than what was free there[[ ({had})]]. Either the split gives it too much, or all GPUs together are too small. Compare their free memory (`{look}`) with the size of the file.",
 		Not:   "A shorter context alone: the weights were refused before any cache.",
@@ -177,7 +177,7 @@ var llamaLoadCards = []cause.Card{
 		Sources: []string{"llama.cpp/src/llama-memory-recurrent.cpp", "llama.cpp/common/arg.cpp"},
 	},
 	{
-		ID: "llama.cpp/kv-slots", Kinds: refused, If: when.All(device("kv"), severalSlots, when.Not(uneven)), Figures: numbers,
+		ID: "llama.cpp/kv-slots", Kinds: refused, If: when.All(device("kv"), above(1), severalSlots, when.Not(uneven)), Figures: numbers,
 		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "did not start: the KV cache for {slots} slots did not fit beside the weights",
 		Means: "The weights are loaded. The KV cache is reserved in full at the start, for {slots} conversations at the same time[[ ({context} tokens in all, {kib} per token)]].[[ {left} was left, {short} too little.]]",
 		Cures: []cause.Cure{
@@ -201,7 +201,7 @@ var llamaLoadCards = []cause.Card{
 		Sources: []string{"llama.cpp/src/llama-kv-cache.cpp", "llama.cpp/common/arg.cpp"},
 	},
 	{
-		ID: "llama.cpp/uneven", Kinds: refused, If: when.All(device("kv", "compute"), uneven, func(c *ledger.Case) bool { return books.Shares(c) != nil }), Figures: numbers,
+		ID: "llama.cpp/uneven", Kinds: refused, If: when.All(device("kv", "compute"), above(1), uneven, func(c *ledger.Case) bool { return books.Shares(c) != nil }), Figures: numbers,
 		Cause: cause.DeviceImbalance, Weight: cause.Strong, Headline: "ran out of memory on {gpu}: it got too large a share of the model",
 		Means: "The weights take {others}. That left no room on {gpu} for its part of the KV cache or working memory. The model is split by layers, and each layer brings its part of the cache.",
 		Cures: []cause.Cure{
@@ -212,7 +212,7 @@ var llamaLoadCards = []cause.Card{
 		Sources: []string{"llama.cpp/common/arg.cpp", "llama.cpp/src/llama-model.cpp"},
 	},
 	{
-		ID: "llama.cpp/whole-texts", Kinds: []fact.Kind{fact.GGMLAlloc}, If: when.All(device("compute"), wholeTexts, when.Not(diffuses)), Figures: numbers,
+		ID: "llama.cpp/whole-texts", Kinds: []fact.Kind{fact.GGMLAlloc}, If: when.All(device("compute"), above(1), wholeTexts, when.Not(diffuses)), Figures: numbers,
 		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of GPU memory: it processes {ub} tokens at once",
 		Means: "The batch (`-ub`) is as long as the whole context, where 512 is usual. Embedding and rerank models need that, to read a text in one go. The working memory grows with the batch; without flash attention, with its square.",
 		Cures: []cause.Cure{
@@ -247,7 +247,7 @@ var llamaLoadCards = []cause.Card{
 		Sources: []string{"llama.cpp/src/llama-graph.cpp", "llama.cpp/ggml/src/ggml-backend.cpp"},
 	},
 	{
-		ID: "llama.cpp/compute-batch", Kinds: []fact.Kind{fact.GGMLAlloc}, If: when.All(device("compute"), LargeBatch, when.Not(diffuses), when.Not(uneven)), Figures: numbers,
+		ID: "llama.cpp/compute-batch", Kinds: []fact.Kind{fact.GGMLAlloc}, If: when.All(device("compute"), above(1), LargeBatch, when.Not(diffuses), when.Not(uneven)), Figures: numbers,
 		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of GPU memory: the physical batch size (`-ub`) is {ub}",
 		Means: "Weights and KV cache fitted; the working memory (compute buffer) did not[[: {left} was left, {short} too little]]. It grows with the physical batch size, which is {ub} here instead of the usual 512.",
 		Cures: []cause.Cure{

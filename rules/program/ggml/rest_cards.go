@@ -51,7 +51,7 @@ var restCards = []cause.Card{
 		Sources: []string{"llama.cpp/src/llama-memory-recurrent.cpp", "https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/2321"},
 	},
 	{
-		ID: "llama.cpp/compute-ram", Kinds: ofGGML, If: when.All(host("compute"), when.Not(diffuses)), Figures: numbers, Headline: "did not get {asked} of system memory (RAM) for its work",
+		ID: "llama.cpp/compute-ram", Kinds: ofGGML, If: when.All(host("compute"), above(1), when.Not(diffuses)), Figures: numbers, Headline: "did not get {asked} of system memory (RAM) for its work",
 		Means: "Weights and KV cache fitted; the working memory for one batch of the prompt did not. This is RAM, not GPU memory. It grows with the physical batch size and, without flash attention, with the context too.",
 		Not:   "Fewer layers on the GPU: that needs more RAM.",
 		Cures: []cause.Cure{
@@ -113,9 +113,11 @@ var restCards = []cause.Card{
 		Headline: "loaded the model, then ran out of GPU memory at a request",
 		Means:    "Weights and KV cache fill nearly all of the GPU. A prompt or answer needs some more working memory on top, and that was no longer there. It grows with the prompt and the batch size.",
 		Cures: []cause.Cure{
-			told("fewer_gpu_layers", "Put slightly fewer layers on the GPU", "", "slightly slower"),
+			where(when.Not(onMetal), told("fewer_gpu_layers", "Put slightly fewer layers on the GPU", "", "slightly slower")),
+			where(onMetal, told("lower_context", "Shorten the context", "", "shorter conversations")),
 			told("lower_ubatch", "Lower the physical batch size", "", "slower prompts"),
-			told("lower_context", "Shorten the context", "", "shorter conversations"),
+			where(when.Not(onMetal), told("lower_context", "Shorten the context", "", "shorter conversations")),
+			where(onMetal, as("use_lower_quant", "Use a smaller quantisation of the model", "slight loss of quality")),
 		},
 		Sources: []string{"llama.cpp/ggml/src/ggml-cuda/ggml-cuda.cu"},
 	},
@@ -124,9 +126,9 @@ var restCards = []cause.Card{
 		Headline: "ran out of GPU memory",
 		Means:    "The message does not say what the memory was for. If the model was already loaded, it was the work on a request; if not, it was the model itself. Either way too little of the GPU was left.",
 		Cures: []cause.Cure{
-			told("fewer_gpu_layers", "Put slightly fewer layers on the GPU", "", "slightly slower"),
+			where(when.Not(onMetal), told("fewer_gpu_layers", "Put slightly fewer layers on the GPU", "", "slightly slower")),
 			told("lower_context", "Shorten the context", "", "shorter conversations"),
-			freeCard,
+			freeCard, where(onMetal, as("use_lower_quant", "Use a smaller quantisation of the model", "slight loss of quality")),
 		},
 		Sources: []string{"llama.cpp/ggml/src/ggml-cuda/ggml-cuda.cu"},
 	},
