@@ -183,7 +183,7 @@ var partCards = []cause.Card{
 	},
 	{
 		ID: "ollama/client", Kinds: []fact.Kind{fact.OllamaRunner}, Said: clients, Figures: logFigures,
-		Cause: cause.ModelTooLarge, Weight: cause.Fair, Headline: "could not load the model: its server ran out of memory",
+		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "could not load the model: its server ran out of memory",
 		Means: "The error comes from the Ollama server, not from your Python code. Its log says which part of the model did not fit: {log}.",
 		Cures: []cause.Cure{
 			does("close_other_apps", "See what is loaded on the server", "`ollama stop NAME` unloads a model that is listed. An embedding model beside the chat model counts too.", "free", look),
