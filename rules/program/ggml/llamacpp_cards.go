@@ -153,7 +153,7 @@ var llamaPartCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/vulkan-weights-piece", Kinds: []fact.Kind{fact.GGMLLimit}, If: when.All(onVulkan, above(1), stage("weights"), when.Not(diffuses)),
-		Cause: cause.OversizedAllocation, Weight: cause.Strong, Headline: "did not load: one tensor of {asked} is larger than this Vulkan driver allows",
+		Cause: cause.OversizedAllocation, Weight: cause.Strong, Headline: "did not load: one buffer of {asked} is larger than this Vulkan driver allows",
 		Means: "The driver limits each single buffer, often to 4 GiB, on some to 2 GiB, however much GPU memory is free. A buffer of weights above that is usually one huge tensor: the embedding of a large vocabulary, in Gemma 3n the per-layer embedding.",
 		Not:   "A shorter context, or closing other programs: the tensor stays as large.",
 		Cures: []cause.Cure{
@@ -165,7 +165,7 @@ var llamaPartCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/metal-piece", Kinds: []fact.Kind{fact.GGMLLimit}, If: onMetal,
-		Cause: cause.OversizedAllocation, Weight: cause.Good,
+		Cause: cause.OversizedAllocation, Weight: cause.Good, Headline: "asked for one buffer of {asked}: more than Metal allows in one piece",
 		Means:   "Metal allows a single buffer only up to a maximum, and this one is larger. Newer builds split the model over several buffers.",
 		Cures:   []cause.Cure{as("upgrade_version", "Update to a newer build", "free"), smallerQuant, smallerInstead, as("lower_context", "Shorten the context", "shorter conversations")},
 		Sources: []string{"llama.cpp/ggml/src/ggml-metal/ggml-metal-device.m"},
@@ -196,13 +196,13 @@ var llamaPartCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/metal-stopped", Kinds: []fact.Kind{fact.GGMLMetal}, Said: stops, If: when.Any(unlimited, fewWeights),
-		Cause: cause.ModelTooLarge, Weight: cause.Good, Headline: "ran out of the Mac's GPU memory while it computed, and stopped",
+		Cause: cause.ModelTooLarge, Weight: cause.Good, Headline: "ran out of the Mac's GPU memory while it was working, and stopped",
 		Means: metalFull + " This build stops at the first Metal command that fails.",
 		Cures: metalCures, Sources: []string{"llama.cpp/ggml/src/ggml-metal/ggml-metal-context.m"},
 	},
 	{
 		ID: "llama.cpp/metal-command", Kinds: []fact.Kind{fact.GGMLMetal}, If: when.Any(unlimited, fewWeights), Figures: metalRepeats,
-		Cause: cause.ModelTooLarge, Weight: cause.Good, Headline: "ran out of the Mac's GPU memory while it computed",
+		Cause: cause.ModelTooLarge, Weight: cause.Good, Headline: "ran out of the Mac's GPU memory while it was working",
 		Means: metalFull + "[[ {garbage}]]", Cures: metalCures,
 		Sources: []string{"llama.cpp/ggml/src/ggml-metal/ggml-metal-context.m"},
 	},

@@ -111,7 +111,7 @@ var llamaLoadCards = []cause.Card{
 		ID: "llama.cpp/experts", Kinds: refused, If: when.All(device("weights"), above(1), mixtureOfExperts, when.Not(unified)), Figures: numbers,
 		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "did not load: this mixture-of-experts (MoE) model did not fit on {gpu}",
 		Means: "The weights are larger than what is free[[: {gpu} had {had}]]. Most of an MoE model is experts, and each token uses only a few of them. So experts in RAM cost much less speed than whole layers in RAM.",
-		Not:   "A shorter context alone: the weights were refused before any cache.",
+		Not:   "A shorter context alone: the weights come first, and they did not fit.",
 		Cures: []cause.Cure{
 			where(when.Not(noExpertsOption), told("moe_cpu_offload", "Keep the experts in system memory (RAM)", "Keep all layers on the GPU and move only experts. If it fails again, raise the number; if GPU memory stays free, lower it.", "somewhat slower; needs the RAM")),
 			where(noExpertsOption, as("fewer_gpu_layers", "Put fewer layers on the GPU", "slower")),
@@ -125,7 +125,7 @@ var llamaLoadCards = []cause.Card{
 		ID: "llama.cpp/split", Kinds: refused, If: when.All(device("weights"), above(1), severalDevices), Figures: numbers,
 		Cause: cause.DeviceImbalance, Weight: cause.Fair, Headline: "did not load: {gpu} could not take its part of the weights",
 		Means: "The layers are split over several GPUs, and the part for {gpu} is larger than what was free there[[ ({had})]]. Either the split gives it too much, or all GPUs together are too small. Compare their free memory (`{look}`) with the size of the file.",
-		Not:   "A shorter context alone: the weights were refused before any cache.",
+		Not:   "A shorter context alone: the weights come first, and they did not fit.",
 		Cures: []cause.Cure{
 			told("balance_split", "Give {gpu} a smaller share, if the others have room", "[[Weights now: {others}.]]", "the others must take the rest"),
 			cause.Cure{Fix: "fewer_gpu_layers", Title: "Put fewer layers on the GPUs", Steps: layersByHand, Cost: "slower"},
@@ -137,7 +137,7 @@ var llamaLoadCards = []cause.Card{
 		ID: "llama.cpp/opencl-piece", Kinds: refused, Said: []string{"Adreno"}, If: device("weights"), Figures: numbers,
 		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "did not load: the Adreno GPU did not give one buffer of {asked}",
 		Means: "Adreno drivers limit each single OpenCL buffer, often to 1 GiB, however much memory is free. Or too little RAM was free, which this GPU shares with all apps. `clinfo | grep -i \"max memory alloc\"` and `free -m` show which it is.",
-		Not:   "A shorter context: the weights were refused before any cache.",
+		Not:   "A shorter context: the weights come first, and they did not fit.",
 		Cures: []cause.Cure{
 			{Fix: "fewer_gpu_layers", Title: "Put fewer layers on the GPU", Told: "[[Each takes about {layer}. ]]If this loads, raise the number step by step.", Steps: llamaLayers, Cost: "the rest runs on the CPU"},
 			does("cpu_offload", "Try the CPU alone: `-ngl 0`", "text", "On phones it is often as fast. Compare `eval time` at the end of a run.", "possibly nothing"),
@@ -288,7 +288,7 @@ var llamaLoadCards = []cause.Card{
 	{
 		ID: "llama.cpp/compute", Kinds: []fact.Kind{fact.GGMLAlloc}, If: when.All(device("compute"), when.Not(when.Any(absurdGraph, diffuses, transcribes, uneven))), Figures: numbers,
 		Cause: cause.ContextTooLong, Weight: cause.Good, Headline: "had too little memory left on {gpu} for the compute buffer of {asked}",
-		Means: "[[{moment} ]]Weights and KV cache fitted; the working memory, which comes last, did not[[ ({left} was left)]]. So not much is missing: {asked} at most.",
+		Means: "[[{moment} ]]Weights and KV cache fitted; the working memory, which comes last, did not[[ ({left} was left)]]. So {asked} at most is missing.",
 		Cures: []cause.Cure{
 			where(when.Not(batchIsEnough), told("fewer_gpu_layers", "Put slightly fewer layers on the GPU", "", "slightly slower")),
 			told("lower_ubatch", "Lower the physical batch size", "At {ubTo} tokens instead of {ub} it takes about {ubThen}; answers stay as fast.", "prompts are read slower"),
@@ -301,7 +301,7 @@ var llamaLoadCards = []cause.Card{
 	{
 		ID: "llama.cpp/scratch", Kinds: atWork, If: when.All(scratchPool, when.Not(when.Any(longText, weightsOnly))), Figures: numbers,
 		Cause: cause.BatchTooLarge, Weight: cause.Fair, Headline: "loaded the model, then ran out of memory on {gpu} while it was working",
-		Means: "The model only just fitted. While it works, it needs some more GPU memory that is not reserved at the start, most at a long prompt. So leave more room on the GPU.[[ {placed}]]",
+		Means: "While it works, llama.cpp needs some more GPU memory that is not reserved at the start, most at a long prompt. The model probably only just fitted, so leave more room on the GPU.[[ {placed}]]",
 		Cures: []cause.Cure{
 			keepMoreFree,
 			told("fewer_gpu_layers", "Put slightly fewer layers on the GPU", "0.5 to 1 GiB free in `{look}` after loading is usually enough.", "slightly slower"),
@@ -313,7 +313,7 @@ var llamaLoadCards = []cause.Card{
 	{
 		ID: "llama.cpp/long-text", Kinds: atWork, If: when.All(onGPU, longText, when.Not(when.Any(diffuses, transcribes, weightsOnly))), Figures: numbers,
 		Cause: cause.ContextTooLong, Weight: cause.Good, Headline: "loaded the model, then ran out of memory on {gpu} with a long context or prompt",
-		Means: "The context or prompt is long[[ ({context} tokens)]], so the KV cache takes much of the GPU. While it works, it needs some more memory that is not reserved at the start, and that did not fit.[[ {placed}]][[ {unset}]]",
+		Means: "The context or prompt is long[[ ({context} tokens)]], and the KV cache for it can take much of the GPU. While it works, llama.cpp needs some more memory that is not reserved at the start, and that did not fit.[[ {placed}]][[ {unset}]]",
 		Cures: []cause.Cure{
 			keepMoreFree,
 			{Fix: "enable_flash_attention", If: when.All(attentionOff, largeGraph, when.Not(oldVulkan)), Title: "Turn on flash attention: it is off", Told: "Most of the {graph} of working memory is then not needed, and the context keeps its length.", Cost: "free, where model and build support it"},

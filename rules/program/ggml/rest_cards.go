@@ -64,8 +64,8 @@ var restCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/in-one-buffer", Kinds: refused, Said: []string{"clCreateBuffer", "CL_INVALID_BUFFER_SIZE"}, Figures: numbers, Headline: "could not create a buffer on the OpenCL device",
-		Means: "OpenCL devices limit each single buffer, often to a quarter of their memory, however much is free. The old OpenCL backend of llama.cpp (CLBlast, 2023) puts a lot into single buffers and exceeds that easily.",
-		Not:   "Closing other programs: the limit is on a single buffer.",
+		Means: "Either the device is full, or the buffer is larger than it allows (error -61). OpenCL devices limit each single buffer, often to a quarter of their memory. The old OpenCL backend of llama.cpp (CLBlast, 2023) exceeds that easily.",
+		Not:   "Closing other programs, if the error is -61.",
 		Cures: []cause.Cure{
 			told("upgrade_version", "Use a newer build with CUDA, HIP, SYCL or Vulkan", "The CLBlast backend was removed in 2024. Old `.bin` models need a GGUF file of the same model.", "a download"),
 			does("lower_ubatch", "With this build: lower the batch size", "text", "Add `-b 128`.", "slower prompts"),
@@ -111,7 +111,7 @@ var restCards = []cause.Card{
 	{
 		ID: "llama.cpp/request-refused", Kinds: ofGGML, If: when.All(onGPU, when.In("inference")), Figures: numbers,
 		Headline: "loaded the model, then ran out of GPU memory at a request",
-		Means:    "Weights and KV cache fill nearly all of the GPU. A prompt or answer needs some more working memory on top, and that was no longer there. It grows with the prompt and the batch size.",
+		Means:    "Each prompt or answer needs some working memory beside weights and KV cache, and the GPU had too little left for it. It grows with the prompt and the batch size.",
 		Cures: []cause.Cure{
 			where(when.Not(onMetal), told("fewer_gpu_layers", "Put slightly fewer layers on the GPU", "", "slightly slower")),
 			where(onMetal, told("lower_context", "Shorten the context", "", "shorter conversations")),

@@ -300,7 +300,7 @@ var loadCards = []cause.Card{
 	{
 		ID: "ollama/compute-split", Kinds: ggml.RefusedKinds, If: when.All(byOllama, ggml.Device("compute"), split, when.Not(ggml.AbsurdGraph)), Figures: loadFigures,
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Headline: "put too much of the model on the GPU: {asked} of working memory did not fit",
-		Means:   "Weights and KV cache fit; the working memory, which comes last, did not. So little is missing: {asked} at most. Ollama put as many layers on the GPU as it thought would fit, and that was too many[[ ({plan} of {planfree} free)]], or another program took memory.",
+		Means:   "Weights and KV cache fit; the working memory, which comes last, did not. So {asked} at most is missing. Ollama put as many layers on the GPU as it thought would fit, and that was too many[[ ({plan} of {planfree} free)]], or another program took memory.",
 		Cures:   []cause.Cure{leaveRoom, setLayers, lessAtOnce, otherSize},
 		Sources: []string{"ollama/envconfig/config.go", "llama.cpp/src/llama-context.cpp", threads + "9782"},
 	},
@@ -320,7 +320,7 @@ var loadCards = []cause.Card{
 	{
 		ID: "ollama/compute", Kinds: ggml.RefusedKinds, If: when.All(byOllama, ggml.Device("compute"), when.Not(ggml.AbsurdGraph), when.Not(unsized)), Figures: loadFigures,
 		Cause: cause.BudgetMisconfigured, Weight: cause.Good, Headline: "put too much of the model on the GPU: {asked} of working memory did not fit",
-		Means:   "Weights and KV cache fit; the working memory, which comes last, did not. So little is missing. " + strings.TrimSpace(tightPlan),
+		Means:   "Weights and KV cache fit; the working memory, which comes last, did not. So {asked} at most is missing. " + strings.TrimSpace(tightPlan),
 		Cures:   []cause.Cure{leaveRoom, setLayers, lessAtOnce, either(smallLack, update), either(when.Not(smallLack), otherSize)},
 		Sources: []string{"ollama/envconfig/config.go", threads + "8471"},
 	},

@@ -169,11 +169,11 @@ var partCards = []cause.Card{
 	},
 	{
 		ID: "ollama/driver", Kinds: []fact.Kind{fact.OllamaDriver}, If: when.Not(notRecovered),
-		Cause: cause.LeakedProcess, Weight: cause.Strong, Headline: "found the GPU full before it loaded anything",
-		Means: "The GPU driver reported \"out of memory\" (code 2) when Ollama only asked for the state of the GPU. So something else already fills it: another program, or a leftover process of Ollama.",
-		Not:   "A smaller model or context: nothing was loaded yet.",
+		Cause: cause.LeakedProcess, Weight: cause.Strong, Headline: "found the GPU full when it looked for free memory",
+		Means: "The GPU driver reported \"out of memory\" (code 2) when Ollama only asked for the state of the GPU. So something already fills it: a loaded model, another program, or a leftover process of Ollama.",
+		Not:   "A smaller model or context: the GPU was full before it loaded one.",
 		Cures: []cause.Cure{
-			does("kill_stale_process", "See which process holds the GPU", "An `ollama` process in `nvidia-smi` without a model in `ollama ps` is a leftover: restart Ollama. Anything else: close it.", "free", func(*ledger.Case) []step.Step {
+			does("kill_stale_process", "See what uses the GPU", "An `ollama` process in `nvidia-smi` without a model in `ollama ps` is a leftover: restart Ollama. Anything else: close it.", "free", func(*ledger.Case) []step.Step {
 				return []step.Step{{Kind: "shell", Text: "ollama ps; nvidia-smi"}}
 			}),
 			does("restart_session", "Restart Ollama", "", "a minute", restart),

@@ -122,7 +122,7 @@ func server(c *ledger.Case, variables ...string) []step.Step {
 	case c.Reader.OS == "mac":
 		return []step.Step{told("Then quit Ollama in the menu bar and start it again."), {Kind: "shell", Text: strings.ReplaceAll(each("launchctl setenv ", ""), "=", " ")}}
 	case c.Reader.OS == "linux":
-		return []step.Step{told("Run `sudo systemctl edit ollama`, add these lines and save. Then run `sudo systemctl restart ollama`."), {Kind: "config", Text: "[Service]\n" + each(`Environment="`, `"`)}}
+		return []step.Step{told("Run `sudo systemctl edit ollama`, add these lines, save, then run `sudo systemctl restart ollama`."), {Kind: "config", Text: "[Service]\n" + each(`Environment="`, `"`)}}
 	}
 	return []step.Step{
 		told("Linux: `sudo systemctl edit ollama`, and add `Environment=\"NAME=VALUE\"` under `[Service]`. Windows: `setx NAME VALUE`. %sDocker: `-e NAME=VALUE`.", map[bool]string{true: "Mac: `launchctl setenv NAME VALUE`. "}[c.Backend == "metal" || c.Backend == ""]),
@@ -190,9 +190,9 @@ func layers(c *ledger.Case) []step.Step {
 	}
 	keep, of := kept(c)
 	if of == 0 {
-		return append([]step.Step{told("Find how many layers Ollama put on the GPU: `%s` (`offloaded 29/33` or `layers.offload=29`). Set `num_gpu` to about 15 %% less, and lower it until it runs.", planned(c))}, modelfile(c, "num_gpu 20")...)
+		return append([]step.Step{told("`%s` shows how many layers Ollama put on the GPU (`offloaded 29/33` or `layers.offload=29`). Set `num_gpu` to about 15 %% less, and lower it until it runs.", planned(c))}, modelfile(c, "num_gpu 20")...)
 	}
-	return append([]step.Step{told("Set `num_gpu` to about 15 %% less than Ollama chose, of %d layers that is %d, and lower it until it runs. `%[3]s` shows how many it chose.", of, keep, planned(c))}, modelfile(c, fmt.Sprintf("num_gpu %d", keep))...)
+	return append([]step.Step{told("Set `num_gpu` to about 15 %% less than Ollama chose, and lower it until it runs. Of %d layers that is %d; `%[3]s` shows how many it chose.", of, keep, planned(c))}, modelfile(c, fmt.Sprintf("num_gpu %d", keep))...)
 }
 
 // tokens is the context to set: half of what a cache of that size is for, where

@@ -23,7 +23,7 @@ const (
 	tabbyConfig = "https://github.com/theroyallab/tabbyAPI/blob/main/config_sample.yml"
 )
 
-const exllamaMeans = "ExLlama loads the model layer by layer, each with its part of the KV cache for the full context length. The GPU was full before the last layer. [[The weights take about {weights}. ]][[For {name} the KV cache takes {eight} for 8192 tokens and {long} for 32768 (at 16 bit).]]"
+const exllamaMeans = "ExLlama loads the model layer by layer, each with its part of the KV cache for the full context length. The GPU was full before the last layer.[[ The weights take about {weights}.]][[ For {name} the KV cache takes {eight} for 8192 tokens and {long} for 32768 (at 16 bit).]]"
 
 // exllamaSizes is what the cache of the log's model takes.
 func exllamaSizes(c *ledger.Case) map[string]string {
@@ -249,7 +249,7 @@ var exllamaCards = []cause.Card{
 	{
 		ID: "exllama/generate", Kinds: torchFull, Said: []string{"exllamav2/generator", "exllamav3/generator", "in generate_simple", "in prefill", "in begin_stream_ex"},
 		Cause: cause.ContextTooLong, Weight: cause.Strong,
-		Headline: "loaded, and ran out of GPU memory on a prompt",
+		Headline: "loaded the model, then ran out of GPU memory on a prompt",
 		Means:    "Weights and KV cache already have their full size. The work on the prompt needed {asked} more, and only {room} was left. By default prompts are read in chunks of 2048 tokens; smaller chunks need less.",
 		Not:      "A shorter answer: the KV cache has its full size from the start.",
 		Cures: []cause.Cure{

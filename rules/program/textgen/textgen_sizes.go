@@ -63,11 +63,15 @@ func briefPrompt(c *ledger.Case) bool {
 	return n != nil && n.Value > 0 && n.Value < 256
 }
 
-// truncated is three quarters of the prompt that failed, 1024 where it was short
-// or the log does not show it.
+// truncated is three quarters of the prompt that failed, half of a short one, and
+// 1024 where the log does not show it.
 func truncated(c *ledger.Case) string {
-	if n := c.F().Context; n != nil && n.Value > shortPrompt && n.Value < 1<<24 {
+	n := c.F().Context
+	switch {
+	case n != nil && n.Value > shortPrompt && n.Value < 1<<24:
 		return fmt.Sprint(int(n.Value) * 3 / 4 / 512 * 512)
+	case n != nil && n.Value > 0 && n.Value < 1400:
+		return fmt.Sprint(max(int(n.Value)/2/128*128, 256))
 	}
 	return "1024"
 }
