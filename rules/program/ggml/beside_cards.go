@@ -10,7 +10,7 @@ var ownDrafts = []string{"draft-mtp", "draft_mtp", "memory usage of MTP context"
 
 // roomForImages keeps more of the GPU free in builds that fit layers and context
 // to it, and do not count the vision part.
-var roomForImages = where(fitted, does("fewer_gpu_layers", "Keep room for the vision part: `--fit-target 3072`", "text", "Add `--fit-target 3072`, and leave `-ngl` out of the command. This build fits the layers to the free GPU memory, but does not count the vision part; it leaves only 1 GiB free by default.", "a few layers run on the CPU"))
+var roomForImages = where(fitted, does("fewer_gpu_layers", "Keep room for the vision part: `--fit-target 3072`", "text", "Add `--fit-target 3072`, and leave `-ngl` out of the command. This build fits the layers to the free GPU memory and leaves only 1 GiB; older ones do not count the vision part.", "a few layers run on the CPU"))
 
 // besideCards are about what is loaded beside a model, or after it.
 var besideCards = []cause.Card{
@@ -29,7 +29,7 @@ var besideCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/projector", Kinds: gpuFull, Said: projects, If: when.All(plain, onGPU), Figures: besideNumbers,
-		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "had no room on {gpu} for the vision part (mmproj) of the model", Means: "Images are read by a second, smaller model, the vision projector (mmproj). It is loaded after the text model, which left too little GPU memory for it. Builds that choose the layers themselves (since December 2025) did not count it until May 2026 at least.",
+		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "had no room on {gpu} for the vision part (mmproj) of the model", Means: "Images are read by a second, smaller model, the vision projector (mmproj). It is loaded after the text model, which left too little GPU memory for it. Builds since December 2025 fit the layers to the GPU by themselves, but only newer ones count this part.",
 		Cures: []cause.Cure{
 			does("cpu_offload", "Keep the projector off the GPU: `--no-mmproj-offload`", "text", "It then runs on the CPU; text stays as fast. Builds since April 2025 have the option.", "images are read slowly"),
 			roomForImages,
@@ -37,7 +37,7 @@ var besideCards = []cause.Card{
 			{Fix: "fewer_gpu_layers", Title: "Put fewer layers on the GPU", Told: "Find `offloaded N/M layers to GPU` in the log, and set `-ngl` to N minus 2 to 4.", Cost: "slower"},
 			does("use_smaller_model", "If you need no images: `--no-mmproj`", "text", "`-hf` loads the projector by itself; `--no-mmproj` leaves it out. With `--mmproj` in the command, take that out.", "no images"),
 		},
-		Sources: []string{"llama.cpp/tools/mtmd/clip.cpp", "llama.cpp/common/fit.cpp", llamaThreads + "18181", llamaThreads + "19980", "https://github.com/ggml-org/llama.cpp/pull/13093"}, Solved: 1,
+		Sources: []string{"llama.cpp/tools/mtmd/clip.cpp", "llama.cpp/common/fit.cpp", llamaThreads + "18181", llamaThreads + "19980", "https://github.com/ggml-org/llama.cpp/pull/21489", "https://github.com/ggml-org/llama.cpp/pull/13093"}, Solved: 1,
 	},
 	{
 		ID: "llama.cpp/mtp", Kinds: gpuFull, Said: ownDrafts, If: when.All(plain, onGPU, when.Not(buffer("weights"))), Figures: numbers,

@@ -10,7 +10,7 @@ import (
 var beyondCards = []cause.Card{{
 	ID: "llama.cpp/kv-beyond", Kinds: gpuFull, If: func(c *ledger.Case) bool { _, _, n := beyond(c); return n > 0 && !diffuses(c) }, Figures: numbers,
 	Cause: cause.ContextTooLong, Weight: cause.Decisive, Headline: "ran out of memory: the KV cache for {context} tokens is {planned}, the GPU has {has}",
-	Means: "The context is too long for this GPU. Some drivers (Metal, Vulkan, CUDA on Windows) let the KV cache pass although it does not fit, so the next allocation fails. Without `-c`, many versions use the model's maximum context.",
+	Means: "The context is too long for this GPU. Some drivers (Metal, Vulkan, CUDA on Windows) let the KV cache pass although it does not fit, so the next allocation fails. Where no length is set, many versions use the model's maximum.",
 	Not:   "Flash attention, a smaller batch or a smaller quantisation alone: the KV cache stays larger than the GPU.",
 	Cures: []cause.Cure{
 		told("lower_context", "Shorten the context", "At {ctxTo} tokens the cache takes {planTo}. If that runs with room to spare, raise it.", "shorter conversations"),

@@ -78,7 +78,7 @@ var llamaPartCards = []cause.Card{
 		Means: "This Vulkan device is not a GPU but a driver that runs on the CPU (llvmpipe or SwiftShader). It takes system memory (RAM), and it is slower than llama.cpp's own CPU code.",
 		Cures: []cause.Cure{
 			as("fewer_gpu_layers", "No GPU in the computer: run on the CPU", "nothing is lost"),
-			does("select_gpu", "With a GPU: install its Vulkan driver", "text", "On Linux install `mesa-vulkan-drivers` (AMD, Intel) or NVIDIA's driver. `vulkaninfo --summary` must then list the GPU. In a container, pass the GPU through (`--device /dev/dri`, or `--gpus all` for NVIDIA).", "a package"),
+			does("select_gpu", "With a GPU: install its Vulkan driver", "text", "On Linux install `mesa-vulkan-drivers` (AMD, Intel) or NVIDIA's driver. `vulkaninfo --summary` must then list the GPU. In a container, pass the GPU through (`--device /dev/dri`; NVIDIA: `--gpus all -e NVIDIA_DRIVER_CAPABILITIES=all`).", "a package"),
 		},
 		Sources: []string{"llama.cpp/ggml/src/ggml-vulkan/ggml-vulkan.cpp"},
 	},
@@ -142,7 +142,7 @@ var llamaPartCards = []cause.Card{
 		Cause: cause.OversizedAllocation, Weight: cause.Strong,
 		Figures:  numbers,
 		Headline: "needs one buffer of {asked}, and this Vulkan driver does not allow one that large",
-		Means:    "The driver limits each single buffer, often to 4 GiB, on some to 2 GiB, however much GPU memory is free. The large buffer is usually the working memory for a batch. It grows with the physical batch size (`-ub`) and, without flash attention, with the context.",
+		Means:    "The driver limits each single buffer, often to 4 GiB, on some to 2 GiB, however much GPU memory is free. The large buffer is usually the working memory for a batch. It grows with the physical batch size and, without flash attention, with the context.",
 		Not:      "Closing other programs: the limit is on a single buffer.",
 		Cures: []cause.Cure{
 			told("enable_flash_attention", "Turn on flash attention", "The buffer then no longer grows with the context.", "free, where the device has it"),

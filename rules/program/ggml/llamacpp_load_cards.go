@@ -163,7 +163,7 @@ var llamaLoadCards = []cause.Card{
 		Not:   "A shorter context or smaller batch: the weights come first, and they did not fit.",
 		Cures: []cause.Cure{
 			aboveCards(does("moe_cpu_offload", "If it is a mixture of experts: keep the experts in RAM", "text", "Use `-ngl 99 --cpu-moe`. Most models this large are such a mixture (MoE). RAM then has to hold nearly the whole file. If GPU memory stays free, use `--n-cpu-moe N` instead: only the experts of the first N layers.", "slower than all on the GPU, faster than whole layers in RAM")),
-			{Fix: "fewer_gpu_layers", Title: "Put fewer layers on the GPU", Told: "[[About {keep} of {all} fit with KV cache and working memory.]][[ With `-c 8192` it is {keepShort}.]]", Steps: layersByHand, Cost: "the rest runs on the CPU: slower"},
+			{Fix: "fewer_gpu_layers", Title: "Put fewer layers on the GPU", Told: "[[About {keep} of {all} fit with KV cache and working memory.]][[ With a context of 8192 tokens it is {keepShort}.]]", Steps: layersByHand, Cost: "the rest runs on the CPU: slower"},
 			belowCards(as("use_lower_quant", "Use a smaller quantisation of the model", "slight loss of quality, and it stays fast")),
 			belowCards(does("kill_stale_process", "See what else uses the GPU", "text", "Look in `{look}` before you start it. An earlier run that did not end, another model server or a game may hold the memory.", "free")),
 		},
@@ -214,7 +214,7 @@ var llamaLoadCards = []cause.Card{
 	{
 		ID: "llama.cpp/whole-texts", Kinds: []fact.Kind{fact.GGMLAlloc}, If: when.All(device("compute"), above(1), wholeTexts, when.Not(diffuses)), Figures: numbers,
 		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of GPU memory: it processes {ub} tokens at once",
-		Means: "The batch (`-ub`) is as long as the whole context, where 512 is usual. Embedding and rerank models need that, to read a text in one go. The working memory grows with the batch; without flash attention, with its square.",
+		Means: "The physical batch is as long as the whole context, where 512 is usual. Embedding and rerank models need that, to read a text in one go. The working memory grows with the batch; without flash attention, with its square.",
 		Cures: []cause.Cure{
 			{Fix: "lower_ubatch", Title: "Shorten context and batch to your longest text", Told: "All three values must be at least as long as your longest text, often 512 to 2048 tokens. At {ubTo} the buffer takes {ubThen} at most. KoboldCpp: `--embeddingsmaxctx`.", Steps: textSteps, Cost: "longer texts have to be cut"},
 			told("enable_flash_attention", "Turn on flash attention too", "The buffer then no longer grows with the square of the batch[[: {rest} of {asked} stays]].", "free"),
@@ -248,7 +248,7 @@ var llamaLoadCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/compute-batch", Kinds: []fact.Kind{fact.GGMLAlloc}, If: when.All(device("compute"), above(1), LargeBatch, when.Not(diffuses), when.Not(uneven)), Figures: numbers,
-		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of GPU memory: the physical batch size (`-ub`) is {ub}",
+		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of GPU memory: the physical batch size is {ub}",
 		Means: "Weights and KV cache fitted; the working memory (compute buffer) did not[[: {left} was left, {short} too little]]. It grows with the physical batch size, which is {ub} here instead of the usual 512.",
 		Cures: []cause.Cure{
 			told("lower_ubatch", "Lower the physical batch size", "At {ubTo} tokens it takes about {ubThen}; answers stay as fast.", "prompts are read slower"),

@@ -76,7 +76,7 @@ var unnamedCards = []cause.Card{
 	{
 		ID: "llama.cpp/unnamed-round", Kinds: []fact.Kind{fact.GGMLAlloc}, If: when.All(bare, onGPU, when.Not(diffuses), roundPiece), Figures: numbers,
 		Cause: cause.ContextTooLong, Weight: cause.Fair, Headline: "could not get {asked} on {gpu}, probably for the KV cache",
-		Means: "The log ends before the line that says what it was for. A whole multiple of 64 MiB is usually the KV cache, which grows with the context. Without `-c` many versions use the model's maximum, often 131,072 tokens and more.",
+		Means: "The log ends before the line that says what it was for. A whole multiple of 64 MiB is usually the KV cache, which grows with the context. Where no length is set, many versions use the model's maximum, often 131,072 tokens and more.",
 		Cures: []cause.Cure{
 			told("lower_context", "Shorten the context", "Half the tokens need half of {asked}.", "shorter conversations"),
 			told("quantize_kv_cache", "Use an 8-bit KV cache", "It takes {q8} instead of {asked}.", "slight loss of quality"),
