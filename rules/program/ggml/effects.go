@@ -184,7 +184,7 @@ const (
 var llamaUseless = map[string]func(*ledger.Case) string{
 	"fewer_gpu_layers": figures.Why(
 		cause.If(arena, cause.None, tooSmall+"; the GPU is not involved."),
-		cause.If(hostRefused, cause.None, "System memory was refused"+toTheHost),
+		cause.If(hostRefused, cause.None, "This is system RAM"+toTheHost),
 		cause.If(when.Root(fact.OllamaSystem), cause.None, "The check is about system memory"+toTheHost),
 		cause.If(when.All(when.Root(fact.GGMLLimit), stage("compute")), cause.None, "One buffer is larger than the device allows in one piece; it stays as large with fewer layers."),
 	),

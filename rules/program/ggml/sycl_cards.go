@@ -31,7 +31,7 @@ func syclPiece(id string, weight cause.Level, holds func(*ledger.Case) bool) cau
 			}
 			return out
 		},
-		Headline: "was refused one buffer of {asked} on an Intel GPU[[, with {claimed} listed as free]]",
+		Headline: "could not get one buffer of {asked} on an Intel GPU[[, with {claimed} listed as free]]",
 		Means:    "Intel's driver refuses single buffers above 4 GiB unless a program asks for them. llama.cpp asks only since May 2026. Some drivers of 2026 still fail above about 19 GiB on Arc Pro B65 and B70.[[ {claimed} was listed as free, so the GPU is probably not full.]]",
 		Cures: []cause.Cure{
 			does("fix_shape", "Allow buffers above 4 GiB", "env", "export UR_L0_ENABLE_RELAXED_ALLOCATION_LIMITS=1", "may be a little slower"),
@@ -50,9 +50,9 @@ var vulkanPiece = cause.Card{
 		asked := ledger.Requested(c)
 		return onVulkan(c) && c.Failure.Stage == "weights" && asked > pieceLimit*7/8 && asked < pieceLimit && !unified(c) && !byOllama(c)
 	},
-	Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "did not load: one piece of the weights, {asked}, was refused on {gpu}",
+	Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "did not load: {gpu} did not give one piece of {asked} for the weights",
 	Means: "Vulkan builds before February 2025 load the weights in pieces as large as the driver allows, usually 4 GiB. Either the GPU was full, or the driver refused so large a piece although memory was free; some do.",
-	Not:   "A shorter context or smaller batch: the weights were refused before either counted.",
+	Not:   "A shorter context or smaller batch: the weights come first, and they did not fit.",
 	Cures: []cause.Cure{
 		does("fix_shape", "Ask for pieces of 1 GiB", "env", "export GGML_VK_FORCE_MAX_ALLOCATION_SIZE=1073741824   # then start it as before", "free to try"),
 		does("upgrade_version", "Update llama.cpp", "text", "Builds since February 2025 use pieces of at most 1 GiB by themselves.", "a download"),

@@ -89,7 +89,7 @@ var runCards = []cause.Card{
 	},
 	{
 		ID: "ollama/opening", Kinds: ggml.AtWork, Said: touch.Opens, If: when.All(byOllama, touch.Unloaded), Figures: loadFigures,
-		Cause: cause.LeakedProcess, Weight: cause.Strong, Headline: "was refused memory while it opened the GPU",
+		Cause: cause.LeakedProcess, Weight: cause.Strong, Headline: "got an out-of-memory error while it opened the GPU",
 		Means: touch.OpenMeans, Not: touch.OpenNot,
 		Cures: []cause.Cure{
 			does("kill_stale_process", "See what uses the GPU while no model is loaded", "An `ollama` process on the GPU without a model in `ollama ps` is a leftover: restart Ollama. Anything else: close it.", "unsaved work in it is lost", look),

@@ -58,7 +58,7 @@ var Matching = cause.Cure{Fix: "upgrade_version", Title: "If the GPU is empty: u
 // Opening is about that in llama.cpp and what is built on it.
 var Opening = cause.Card{
 	ID: "llama.cpp/opening", Kinds: []fact.Kind{fact.GGMLRuntime}, Said: Opens, If: Unloaded,
-	Cause: cause.LeakedProcess, Weight: cause.Strong, Headline: "was refused memory while it opened the GPU",
+	Cause: cause.LeakedProcess, Weight: cause.Strong, Headline: "got an out-of-memory error while it opened the GPU",
 	Means: OpenMeans, Not: OpenNot,
 	Cures: []cause.Cure{
 		{Fix: "kill_stale_process", Title: "Close this program, and see what still uses the GPU", Cost: "what you end loses its work", Steps: func(c *ledger.Case) []step.Step {
