@@ -67,9 +67,9 @@ var restCards = []cause.Card{
 		Means: "Either the device is full, or the buffer is larger than it allows (error -61). OpenCL devices limit each single buffer, often to a quarter of their memory. The old OpenCL backend of llama.cpp (CLBlast, 2023) exceeds that easily.",
 		Not:   "Closing other programs, if the error is -61.",
 		Cures: []cause.Cure{
-			told("upgrade_version", "Use a newer build with CUDA, HIP, SYCL or Vulkan", "The CLBlast backend was removed in 2024. Old `.bin` models need a GGUF file of the same model.", "a download"),
-			does("lower_ubatch", "With this build: lower the batch size", "text", "Add `-b 128`.", "slower prompts"),
-			as("fewer_gpu_layers", "Put fewer layers on the GPU", "slower"),
+			does("lower_ubatch", "Lower the batch size: `-b 128`", "text", "Builds of that time read 512 tokens at once by default.", "slower prompts"),
+			told("upgrade_version", "Or use a newer build with CUDA, HIP, SYCL or Vulkan", "The CLBlast backend was removed in 2024. Old `.bin` models need a GGUF file of the same model.", "a download"),
+			as("fewer_gpu_layers", "Or put fewer layers on the GPU", "slower"),
 		},
 		Sources: []string{"https://registry.khronos.org/OpenCL/sdk/3.0/docs/man/html/clCreateBuffer.html", "llama.cpp/ggml/src/ggml-opencl/ggml-opencl.cpp"},
 	},

@@ -190,10 +190,10 @@ var textgenLoadCards = []cause.Card{
 		Means:    "The GPU was full before all weights were on it.[[ {name} takes about {quarter} at 4 bit.]] A conversation needs 1 to 2 GB more. GPTQ files are usually 4 bit already, so there is hardly a smaller one of the same model.",
 		Not:      "`--load-in-8bit`, `--load-in-4bit`: they are for 16-bit models. A shorter context alone: the weights come first.",
 		Cures: []cause.Cure{
+			where(autoGPTQ, inTab("cpu_offload", "Keep some layers off the GPU: `gpu-memory`", "In the Model tab set AutoGPTQ's `gpu-memory` 2 to 3 GB below the size of the GPU; the rest goes to RAM.", "many times slower", flag("--gpu-memory", gpuMemory))),
+			where(when.Not(autoGPTQ), inTab("cpu_offload", "Keep some layers off the GPU: `pre_layer`", "`pre_layer` is the number of layers on the GPU. Halve it until it loads.", "many times slower", flag("--pre_layer", fewerLayers))),
 			textgenGGUF,
 			{Fix: "use_smaller_model", Title: "Use a smaller model", Told: "At 4 bit a 7B model takes about 4 GB, 13B 7.5, 30B 17. Leave 2 GB of the GPU free."},
-			where(autoGPTQ, inTab("cpu_offload", "Or keep some layers off the GPU: `gpu-memory`", "In the Model tab set AutoGPTQ's `gpu-memory` 2 to 3 GB below the size of the GPU; the rest goes to RAM.", "many times slower", flag("--gpu-memory", gpuMemory))),
-			where(when.Not(autoGPTQ), inTab("cpu_offload", "Or keep some layers off the GPU: `pre_layer`", "`pre_layer` is the number of layers on the GPU. Halve it until it loads.", "many times slower", flag("--pre_layer", fewerLayers))),
 		},
 		Sources: []string{"https://github.com/oobabooga/text-generation-webui/blob/v1.5/modules/GPTQ_loader.py", textgenIssues + "912", textgenIssues + "1536"},
 	},
