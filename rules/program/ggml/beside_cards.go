@@ -17,7 +17,7 @@ var besideCards = []cause.Card{
 	{
 		ID: "llama.cpp/image", Kinds: gpuFull, Said: readsImage, If: when.All(plain, onGPU), Figures: besideNumbers,
 		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "loaded, then ran out of memory on {gpu} while it read an image",
-		Means: "The model was loaded. The GPU then had too little memory for the vision part (mmproj) to read an image. What that needs grows fast with the image's size: without flash attention there, half the width and height needs about a sixteenth.",
+		Means: "The model was loaded; then the GPU had too little memory for the vision part (mmproj) to read an image. What that needs grows fast with the image's size: without flash attention there, half the width and height needs about a sixteenth.",
 		Not:   "A smaller quantisation: what the image needs stays as large.",
 		Cures: []cause.Cure{
 			roomForImages,
@@ -45,10 +45,10 @@ var besideCards = []cause.Card{
 		Means: "`--spec-type draft-mtp` makes answers faster, but needs more GPU memory: the draft layers have a second context, with its own KV cache and compute buffer. Builds of May 2026 allocate that buffer only at the first request, so the server can start and fail later.",
 		Cures: []cause.Cure{
 			keepMoreFree,
-			where(buffer("compute"), told("lower_ubatch", "Lower the physical batch size", "At `-ub {ubTo}` instead of {ub} this buffer takes about {ubThen}; the main context has one too, which shrinks as well.", "slower prompts")),
-			where(severalSlots, told("lower_parallel", "Serve one request at a time", "Each slot takes room in both contexts.", "others wait")),
+			where(buffer("compute"), told("lower_ubatch", "Lower the physical batch size", "At `-ub {ubTo}` instead of {ub} this buffer takes about {ubThen}; the main context has one too, which shrinks as well:", "slower prompts")),
+			where(severalSlots, told("lower_parallel", "Serve one request at a time", "Each slot takes room in both contexts:", "others wait")),
 			does("use_smaller_model", "Start without drafting", "text", "Remove `--spec-type draft-mtp` and all options that begin with `--spec-draft`. Answers have the same quality.", "slower answers"),
-			told("lower_context", "Shorten the context", "That shrinks the KV cache of both contexts.", "shorter conversations"),
+			told("lower_context", "Shorten the context", "", "shorter conversations"),
 		},
 		Sources: []string{"https://github.com/ggml-org/llama.cpp/pull/22673", llamaThreads + "23903"},
 	},
@@ -66,7 +66,7 @@ var besideCards = []cause.Card{
 	{
 		ID: "llama.cpp/lora", Kinds: gpuFull, Said: loras, If: onGPU, Figures: besideNumbers,
 		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "loaded the model; the LoRA adapter beside it did not fit on {gpu}",
-		Means: "The LoRA adapter is loaded after the model. Most of it goes to the GPU: its part for each layer lies where that layer lies. The model left too little GPU memory for it.",
+		Means: "The LoRA adapter is loaded after the model, which left too little GPU memory for it. Most of it goes to the GPU: its part for each layer lies where that layer lies.",
 		Cures: []cause.Cure{
 			{Fix: "fewer_gpu_layers", Title: "Put slightly fewer layers on the GPU", Own: true, Told: "Their part of the adapter moves to RAM with them.", Cost: "slightly slower"},
 			{Fix: "lower_context", Title: "Shorten the context", Told: "[[The KV cache for {context} tokens takes {kv}: half the tokens free {half}. ]]", Own: true, Cost: "shorter conversations"},

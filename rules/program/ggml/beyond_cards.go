@@ -13,9 +13,9 @@ var beyondCards = []cause.Card{{
 	Means: "The context is too long for this GPU. Some drivers (Metal, Vulkan, CUDA on Windows) let the KV cache pass although it does not fit, so the next allocation fails. Where no length is set, many versions use the model's maximum.",
 	Not:   "Flash attention, a smaller batch or a smaller quantisation alone: the KV cache stays larger than the GPU.",
 	Cures: []cause.Cure{
-		told("lower_context", "Shorten the context", "At {ctxTo} tokens the cache takes {planTo}. If that runs with room to spare, raise it.", "shorter conversations"),
-		told("enable_flash_attention", "Turn on flash attention too", "It keeps the working memory small at any length.", "free, where the device has it"),
-		told("quantize_kv_cache", "Use an 8-bit KV cache", "It halves the cache, so twice the context fits.", "slight loss of quality"),
+		told("lower_context", "Shorten the context", "At {ctxTo} tokens the cache takes {planTo}; if that runs with room to spare, raise it:", "shorter conversations"),
+		told("enable_flash_attention", "Turn on flash attention too", "It keeps the working memory small at any length:", "free, where the device has it"),
+		told("quantize_kv_cache", "Use an 8-bit KV cache", "It halves the cache, so twice the context fits:", "slight loss of quality"),
 	},
 	Sources: []string{"llama.cpp/src/llama-kv-cache.cpp", "llama.cpp/common/arg.cpp"},
 }}

@@ -145,8 +145,8 @@ var llamaPartCards = []cause.Card{
 		Means:    "The driver limits each single buffer, often to 4 GiB, on some to 2 GiB, however much GPU memory is free. The large buffer is usually the working memory for a batch. It grows with the physical batch size and, without flash attention, with the context.",
 		Not:      "Closing other programs: the limit is on a single buffer.",
 		Cures: []cause.Cure{
-			told("enable_flash_attention", "Turn on flash attention", "The buffer then no longer grows with the context.", "free, where the device has it"),
-			told("lower_ubatch", "Lower the physical batch size", "[[At {ubTo} tokens instead of {ub} the buffer takes {ubThen}. The context keeps its length.]]", "slower prompts"),
+			told("enable_flash_attention", "Turn on flash attention", "The buffer then no longer grows with the context:", "free, where the device has it"),
+			told("lower_ubatch", "Lower the physical batch size", "[[At {ubTo} tokens instead of {ub} the buffer takes {ubThen}; the context keeps its length:]]", "slower prompts"),
 			told("lower_context", "Shorten the context", "", "shorter conversations"),
 		},
 		Sources: []string{"llama.cpp/ggml/src/ggml-vulkan/ggml-vulkan.cpp", llamaThreads + "12817", llamaThreads + "18160", llamaThreads + "12728"}, Solved: 1,
@@ -175,9 +175,9 @@ var llamaPartCards = []cause.Card{
 		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "ran out of the Mac's GPU memory, with a context of {context} tokens",
 		Means: "The model loaded; then the GPU had too little memory to run it. [[{placed} {unset}]][[{partly}]] Other programs share this memory (Activity Monitor, Memory).",
 		Cures: []cause.Cure{
-			told("lower_context", "Shorten the context", "Half the tokens need half the KV cache.", "shorter conversations"),
-			told("enable_flash_attention", "Turn on flash attention too", "It keeps the working memory of long prompts small.", "free"),
-			told("quantize_kv_cache", "Keep the length with an 8-bit KV cache", "The cache takes about half then.", "slight loss of quality"),
+			told("lower_context", "Shorten the context", "", "shorter conversations"),
+			told("enable_flash_attention", "Turn on flash attention too", "It keeps the working memory of long prompts small:", "free"),
+			told("quantize_kv_cache", "Keep the length with an 8-bit KV cache", "", "slight loss of quality"),
 		},
 		Sources: []string{"llama.cpp/ggml/src/ggml-metal/ggml-metal-context.m"},
 	},
@@ -238,7 +238,7 @@ var llamaPartCards = []cause.Card{
 		Cause: cause.ModelTooLarge, Weight: cause.Fair, Headline: "ran out of memory on the Intel GPU[[: {devices}]]",
 		Means: "The driver reports \"out of device memory\" without a size, and three things cause that. The model may be too large for the GPU; one buffer may be above the driver's 4 GiB limit; or the driver fails with several GPUs. A small test tells them apart.",
 		Cures: []cause.Cure{
-			where(LargeBatch, told("lower_ubatch", "Lower the physical batch size: `-ub`", "The working memory grows with it, and it is {ub} here instead of the usual 512.", "slower prompts")),
+			where(LargeBatch, told("lower_ubatch", "Lower the physical batch size: `-ub`", "The working memory grows with it, and it is {ub} here instead of the usual 512:", "slower prompts")),
 			{Fix: "lower_context", Title: "Test on one GPU with a small context", Told: "If it runs, raise `-c` step by step. If it still fails, use fewer layers (`-ngl`) or a smaller file. If only several GPUs fail, it is the driver or the split.", Kind: "env", Text: "export ONEAPI_DEVICE_SELECTOR=level_zero:0   # and add to your command: -c 4096 -ub 128", Cost: "a test; shorter conversations"},
 			does("fix_shape", "Before May 2026: allow buffers above 4 GiB", "env", "export UR_L0_ENABLE_RELAXED_ALLOCATION_LIMITS=1", "may be a little slower"),
 			does("upgrade_version", "Update Intel's compute runtime, or use the Vulkan build", "text", "The Vulkan build from llama.cpp's releases runs on the same GPU with the same model and options, without oneAPI.", "half an hour"),
@@ -293,7 +293,7 @@ func unifiedCard(name, why string, also func(*ledger.Case) bool) cause.Card {
 func halvable(c *ledger.Case) bool { return contextOf(c) == 0 || contextOf(c) >= 2048 }
 
 // metalFull and metalCures: what a Metal command that failed for memory means.
-const metalFull = "The model loaded; then the Mac's GPU had too little memory to run it. By default macOS lets the GPU use about two thirds to three quarters of the RAM. Weights, KV cache, working memory and other programs need more than that here."
+const metalFull = "The model loaded; then weights, KV cache, working memory and other programs needed more than macOS lets the GPU use. By default that is about two thirds to three quarters of the RAM."
 
 var metalCures = []cause.Cure{
 	{Fix: "lower_context", Title: "Shorten the context", If: when.All(dialect.Named, halvable), Own: true, Cost: "shorter conversations"},

@@ -43,9 +43,9 @@ var restCards = []cause.Card{
 		ID: "llama.cpp/state-cache", Kinds: ofGGML, Said: []string{"rs cache"}, Figures: numbers, Headline: "had too little memory left for the state of the model's recurrent layers",
 		Means: "This model has recurrent layers (such as Mamba or linear attention). Their \"rs cache\" holds one state of fixed size for each conversation at the same time. It is allocated after the weights, which left too little room.",
 		Cures: []cause.Cure{
-			told("lower_parallel", "Serve one request at a time", "Each slot needs its own state, and many versions of llama-server have 4 slots by default.", "others wait"),
-			told("fewer_gpu_layers", "Put slightly fewer layers on the GPU", "Their states move to RAM with them.", "slower"),
-			told("lower_context", "Shorten the context", "A smaller KV cache leaves more room for the states.", "shorter conversations"),
+			told("lower_parallel", "Serve one request at a time", "Each slot needs its own state, and many versions of llama-server have 4 slots by default:", "others wait"),
+			told("fewer_gpu_layers", "Put slightly fewer layers on the GPU", "", "slower"),
+			told("lower_context", "Shorten the context", "", "shorter conversations"),
 			told("upgrade_version", "If it began with an update: try another version", "Take the newest one, or go back to the one before.", "a download"),
 		},
 		Sources: []string{"llama.cpp/src/llama-memory-recurrent.cpp", "https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/2321"},
@@ -55,7 +55,7 @@ var restCards = []cause.Card{
 		Means: "Weights and KV cache fitted; the working memory for one batch of the prompt did not. This is RAM, not GPU memory. It grows with the physical batch size and, without flash attention, with the context too.",
 		Not:   "Fewer layers on the GPU: that needs more RAM.",
 		Cures: []cause.Cure{
-			told("enable_flash_attention", "Turn on flash attention", "It then no longer grows with the context.", "free, where the device supports it"),
+			told("enable_flash_attention", "Turn on flash attention", "It then no longer grows with the context:", "free, where the device supports it"),
 			told("lower_context", "Shorten the context", "", "shorter conversations"),
 			told("lower_ubatch", "Lower the physical batch size", "", "slower prompts"),
 			ramWindows, ramLinux,

@@ -35,7 +35,7 @@ var unnamedCards = []cause.Card{
 		Means: "In builds since March 2025 a buffer this large is usually the working memory of a batch; in older ones it may be weights or KV cache. Either the GPU was full, or the driver allows no single buffer that large (often 4 GiB, on some 2 GiB). The next line then says `exceeds … limit`.",
 		Cures: []cause.Cure{
 			told("lower_ubatch", "Lower the physical batch size", "It is 512 unless you set `-ub`. A quarter of it needs about a quarter of the memory.", "slower prompts"),
-			told("enable_flash_attention", "Turn on flash attention", "The buffer then no longer grows with the context.", "free, where the device supports it"),
+			told("enable_flash_attention", "Turn on flash attention", "The buffer then no longer grows with the context:", "free, where the device supports it"),
 			told("lower_context", "Shorten the context", "", "shorter conversations"),
 		},
 		Sources: []string{"llama.cpp/ggml/src/ggml-vulkan/ggml-vulkan.cpp", llamaThreads + "12817", llamaThreads + "18160"}, Solved: 1,
@@ -78,8 +78,8 @@ var unnamedCards = []cause.Card{
 		Cause: cause.ContextTooLong, Weight: cause.Fair, Headline: "could not get {asked} on {gpu}, probably for the KV cache",
 		Means: "The log ends before the line that says what it was for. A whole multiple of 64 MiB is usually the KV cache, which grows with the context. Where no length is set, many versions use the model's maximum, often 131,072 tokens and more.",
 		Cures: []cause.Cure{
-			told("lower_context", "Shorten the context", "Half the tokens need half of {asked}.", "shorter conversations"),
-			told("quantize_kv_cache", "Use an 8-bit KV cache", "It takes {q8} instead of {asked}.", "slight loss of quality"),
+			told("lower_context", "Shorten the context", "Half the tokens need half of {asked}:", "shorter conversations"),
+			told("quantize_kv_cache", "Use an 8-bit KV cache", "It takes {q8} instead of {asked}:", "slight loss of quality"),
 			told("fewer_gpu_layers", "Put fewer layers on the GPU", "Their part of the cache moves to RAM with them.", "slower"),
 		},
 		Sources: []string{"llama.cpp/src/llama-kv-cache.cpp"},

@@ -120,7 +120,7 @@ const (
 )
 
 var (
-	leaveRoom  = either(when.Not(when.Any(layersKnown, noReserve, onProcessor)), does("fewer_gpu_layers", "Make Ollama keep {gib} GiB of the GPU free", "A few layers then run on the CPU.", "slower", func(c *ledger.Case) []step.Step { return room(lacking(c))(c) }))
+	leaveRoom  = either(when.Not(when.Any(layersKnown, noReserve, onProcessor)), does("fewer_gpu_layers", "Make Ollama keep {gib} GiB of the GPU free", "", "a few layers run on the CPU", func(c *ledger.Case) []step.Step { return room(lacking(c))(c) }))
 	setLayers  = either(when.All(when.Any(layersKnown, noReserve), when.Not(onProcessor)), does("fewer_gpu_layers", "Put fewer layers on the GPU[[: {keep} instead of {of}]]", "", "slower", layers))
 	lessAtOnce = does("lower_context", "Shorten the context and lower the prompt batch", "", "shorter conversations, slower prompts", shortAndSmall)
 	smallLack  = func(c *ledger.Case) bool { return ledger.Requested(c) > 0 && ledger.Requested(c) < 2*units.GiB } // a few layers make up for it

@@ -116,7 +116,7 @@ func server(c *ledger.Case, variables ...string) []step.Step {
 	}
 	switch {
 	case inDocker(c):
-		return []step.Step{told("In the compose file, under Ollama's service; then `docker compose up -d`. With `docker run`: `-e NAME=VALUE` for each."), {Kind: "config", Text: "environment:\n" + each("  - ", "")}}
+		return []step.Step{told("In the compose file, under Ollama's service; then `docker compose up -d` (with `docker run`: `-e NAME=VALUE` for each)."), {Kind: "config", Text: "environment:\n" + each("  - ", "")}}
 	case c.Windows():
 		return []step.Step{told("Quit Ollama in the tray, run this in a terminal, and start Ollama again."), {Kind: "shell", Text: strings.ReplaceAll(each("setx ", ""), "=", " ")}}
 	case c.Reader.OS == "mac":
@@ -125,7 +125,7 @@ func server(c *ledger.Case, variables ...string) []step.Step {
 		return []step.Step{told("Run `sudo systemctl edit ollama`, add these lines, save, then run `sudo systemctl restart ollama`."), {Kind: "config", Text: "[Service]\n" + each(`Environment="`, `"`)}}
 	}
 	return []step.Step{
-		told("Linux: `sudo systemctl edit ollama`, and add `Environment=\"NAME=VALUE\"` under `[Service]`. Windows: `setx NAME VALUE`. %sDocker: `-e NAME=VALUE`.", map[bool]string{true: "Mac: `launchctl setenv NAME VALUE`. "}[c.Backend == "metal" || c.Backend == ""]),
+		told("Linux: `sudo systemctl edit ollama`, and add `Environment=\"NAME=VALUE\"` under `[Service]`; Windows: `setx NAME VALUE`; %sDocker: `-e NAME=VALUE`.", map[bool]string{true: "Mac: `launchctl setenv NAME VALUE`; "}[c.Backend == "metal" || c.Backend == ""]),
 		{Kind: "config", Text: "# set these for the Ollama server, then restart it\n" + each("", "")},
 	}
 }
@@ -190,7 +190,7 @@ func layers(c *ledger.Case) []step.Step {
 	}
 	keep, of := kept(c)
 	if of == 0 {
-		return append([]step.Step{told("`%s` shows how many layers Ollama put on the GPU (`offloaded 29/33` or `layers.offload=29`). Set `num_gpu` to about 15 %% less, and lower it until it runs.", planned(c))}, modelfile(c, "num_gpu 20")...)
+		return append([]step.Step{told("Set `num_gpu` to about 15 %% less than Ollama chose, and lower it until it runs. `%s` shows how many it chose (`offloaded 29/33` or `layers.offload=29`).", planned(c))}, modelfile(c, "num_gpu 20")...)
 	}
 	return append([]step.Step{told("Set `num_gpu` to about 15 %% less than Ollama chose, and lower it until it runs. Of %d layers that is %d; `%[3]s` shows how many it chose.", of, keep, planned(c))}, modelfile(c, fmt.Sprintf("num_gpu %d", keep))...)
 }

@@ -97,9 +97,9 @@ const (
 var (
 	unload = does("close_other_apps", "See what else is loaded, and unload it",
 		"A model stays loaded for 5 minutes after its last use, embedding models too. `ollama stop NAME` unloads it at once. Then close browsers and other AI programs.", "free", look)
-	raise   = says("raise_memory_limit", "In a container, pod or VM: raise its memory limit", "Docker: `docker update --memory {limit} --memory-swap {limit} NAME`. Compose: `mem_limit: {limit}`. Kubernetes: `resources.limits.memory`. Docker Desktop and WSL: the VM's memory.", "only if the machine has it")
+	raise   = says("raise_memory_limit", "In a container, pod or VM: raise its memory limit", "Docker: `docker update --memory {limit} --memory-swap {limit} NAME`; compose: `mem_limit: {limit}`; Kubernetes: `resources.limits.memory`; Docker Desktop and WSL: the VM's memory.", "only if the machine has it")
 	shorten = does("lower_context", "If the model's file is well below {small}: shorten the context",
-		"Most of the rest is then context. Set `OLLAMA_NUM_PARALLEL=1` for the server; `OLLAMA_FLASH_ATTENTION=1` with `OLLAMA_KV_CACHE_TYPE=q8_0` about halves the KV cache.", "shorter conversations", context)
+		"Set `OLLAMA_NUM_PARALLEL=1` for the server and a lower `num_ctx`; most of the rest is then context. `OLLAMA_FLASH_ATTENTION=1` with `OLLAMA_KV_CACHE_TYPE=q8_0` about halves the KV cache.", "shorter conversations", context)
 	takeLess = as("use_smaller_model", "Use a smaller model or quantisation", "lower quality")
 )
 

@@ -123,7 +123,7 @@ func OwnLength(c *ledger.Case, b Budget) string {
 	case b.Context == 0:
 		return "Where no length is set, many versions use the model's maximum, often 131,072 tokens and more."
 	case (!ok || set.Default) && b.Context >= 8192 && b.Context == Count(c, "n_ctx_train", MostTokens):
-		return "That length is the model's maximum, which many versions use if you do not set `-c`."
+		return "That length is the model's maximum, which many versions use if you set none."
 	case b.Context >= 65536 && (!ok || set.Default):
 		return "If you did not set that length, it is the model's maximum, which many versions use by default."
 	}
