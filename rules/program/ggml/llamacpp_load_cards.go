@@ -203,7 +203,7 @@ var llamaLoadCards = []cause.Card{
 	{
 		ID: "llama.cpp/uneven", Kinds: refused, If: when.All(device("kv", "compute"), above(1), uneven, func(c *ledger.Case) bool { return books.Shares(c) != nil }), Figures: numbers,
 		Cause: cause.DeviceImbalance, Weight: cause.Strong, Headline: "ran out of memory on {gpu}: it got too large a share of the model",
-		Means: "{others} of weights left no room on {gpu} for its part of the KV cache or working memory. The model is split by layers, and each layer brings its part of the cache.",
+		Means: "The weights are split like this: {others}. That left no room on {gpu} for its part of the KV cache or working memory. Each layer brings its part of the cache along.",
 		Cures: []cause.Cure{
 			told("balance_split", "Give {gpu} fewer layers", "The numbers are proportions, in the order of the GPUs. These move {asked} off {gpu}; try a few if it still fails.", "a few trials"),
 			told("quantize_kv_cache", "Use an 8-bit KV cache", "[[It takes {q8} instead of {asked}:]]", "slight loss of quality"),
@@ -264,7 +264,7 @@ var llamaLoadCards = []cause.Card{
 		Cures: []cause.Cure{
 			where(when.Not(batchIsEnough), told("fewer_gpu_layers", "Put slightly fewer layers on the GPU", "", "slightly slower")),
 			told("lower_ubatch", "Lower the physical batch size", "At {ubTo} tokens instead of {ub} it takes about {ubThen}; the context keeps its length:", "slower prompts"),
-			otherGPUs, where(contextWorth, told("lower_context", "Shorten the context", "The KV cache shrinks, and without flash attention this buffer too:", "shorter conversations")),
+			otherGPUs, where(contextWorth, told("lower_context", "Shorten the context", "", "shorter conversations")),
 			does("enable_flash_attention", "If that line says `set to disabled`: add `-fa on`", "text", "If it then says that flash attention is not supported, lower the batch or the context.", "free"),
 		},
 		Sources: []string{"llama.cpp/src/llama-context.cpp", "llama.cpp/common/arg.cpp", llamaThreads + "27872"},
@@ -279,7 +279,7 @@ var llamaLoadCards = []cause.Card{
 			where(when.Not(batchIsEnough), told("fewer_gpu_layers", "Put slightly fewer layers on the GPU", "", "slightly slower")),
 			where(batchIsEnough, told("lower_ubatch", "Lower the physical batch size", "At {ubTo} tokens instead of {ub} it takes about {ubThen}; the context keeps its length:", "slower prompts")),
 			{Fix: "enable_flash_attention", If: when.Not(when.Any(oldVulkan, attentionOff, batchIsEnough)), Title: "Turn on flash attention", Told: "Where model and build have it, most of this buffer is then not needed.", Steps: flashThere, Cost: "free"},
-			otherGPUs, where(contextWorth, told("lower_context", "Halve the context", "That halves the KV cache, and without flash attention about halves this buffer:", "shorter conversations")),
+			otherGPUs, where(contextWorth, told("lower_context", "Halve the context", "", "shorter conversations")),
 			{Fix: "enable_flash_attention", If: when.All(batchIsEnough, when.Not(when.Any(oldVulkan, attentionOff))), Title: "Turn on flash attention", Told: "Where model and build have it, most of this buffer is then not needed.", Steps: flashThere, Cost: "free"},
 			where(when.Not(batchIsEnough), told("lower_ubatch", "Lower the physical batch size too", "", "slower prompts")),
 		},
