@@ -20,7 +20,7 @@ var killedCards = []cause.Card{
 	{
 		ID: "llama.cpp/killed", Kinds: []fact.Kind{fact.KernelKill, fact.OOMD}, Said: victims, Figures: killedNumbers,
 		Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "was killed by Linux: {full}",
-		Means: "Three things fill RAM: weights that are not on a GPU, the KV cache of those layers, and (llama-server since October 2025) up to 8 GiB of saved prompts. The kernel's lines do not say which one it was. When it crashes tells you most.",
+		Means: "RAM holds the weights and the KV cache of all layers that are not on a GPU. Since October 2025 llama-server also keeps up to 8 GiB of earlier prompts there. The kernel's lines do not say what filled it.",
 		Not:   "Fewer layers on the GPU: they would need more RAM.",
 		Cures: []cause.Cure{
 			where(ledger.Capped, cause.Cure{Fix: "raise_memory_limit", Title: "Raise the limit of the container or service", Steps: limits.Steps, Cost: "only if the machine has it"}),

@@ -278,7 +278,7 @@ var loadCards = []cause.Card{
 	{
 		ID: "ollama/kv-unsized", Kinds: ggml.RefusedKinds, If: when.All(byOllama, stage("kv"), unsized), Figures: loadFigures,
 		Cause: cause.ContextTooLong, Weight: cause.Good, Headline: "had too little memory left for the KV cache of the context",
-		Means: "The weights were loaded; the KV cache comes next and did not fit. It grows with `num_ctx` times the number of parallel requests[[ (up to 4 by default{slots_then})]]. The server's log ({log}) shows just above this how large it was, and whether it was GPU memory (`on device 0`) or RAM (`CPU buffer`).",
+		Means: "The weights were loaded; the KV cache comes next and did not fit. It grows with `num_ctx` times the number of parallel requests[[ (up to 4 by default{slots_then})]]. The server's log shows just above this whether GPU memory (`on device 0`) or RAM (`CPU buffer`) was short: {log}.",
 		Cures: []cause.Cure{
 			either(func(c *ledger.Case) bool { return era.Lacks(c, "ollama", era.OneSlot) }, does("lower_parallel", "Serve one request at a time: `OLLAMA_NUM_PARALLEL=1`", "The cache is then up to four times smaller.", "others wait", func(c *ledger.Case) []step.Step { return server(c, "OLLAMA_NUM_PARALLEL=1") })),
 			does("lower_context", "Shorten the context", "", "shorter conversations", context),

@@ -76,8 +76,8 @@ func systemFigures(c *ledger.Case) map[string]string {
 		"lack": "less than 0.1 GiB", "shape": shape(c), "ram": amountOf(c, "ram_free"), "all": amountOf(c, "ram_total"), "swap": amountOf(c, "swap_free"),
 		"small": fmt.Sprintf("%d GB", have*7/10/1e9), "slots": fmt.Sprint(ggml.Slots(c)), "saved": fmt.Sprint(100 - 100/ggml.Slots(c)), "limit": fmt.Sprintf("%dg", limitGiB(c)),
 	}
-	if out["compared"] = "everything that is not on a GPU (weights, context, working memory) must fit into free RAM and swap"; c.Contains("too large for this system") { // 0.3 to 0.5
-		out["compared"] = "the whole model must fit into what this system has left"
+	if out["compared"] = "everything that is not on a GPU fits into free RAM and swap"; c.Contains("too large for this system") { // 0.3 to 0.5
+		out["compared"] = "the whole model fits into what this system has left"
 	}
 	if m := missing(c); m >= units.GiB/20 {
 		out["lack"] = c.Shortfall.String()
@@ -89,7 +89,7 @@ func systemFigures(c *ledger.Case) map[string]string {
 }
 
 const (
-	checks  = "Ollama checks this before it loads a model: {compared}.[[ {ram} of {all} RAM was free, and {swap} of swap.]] "
+	checks  = "Before it loads a model, Ollama checks that {compared}.[[ {ram} of {all} RAM was free, and {swap} of swap.]] "
 	noSwap  = "In a container, WSL or a VM its own memory limit counts; raise it if the machine has more. Swap also passes this check, but is very slow."
 	noLayer = "Fewer layers on the GPU: they would need more RAM, not less."
 )

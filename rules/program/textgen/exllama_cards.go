@@ -218,7 +218,7 @@ var exllamaCards = []cause.Card{
 	{
 		ID: "exllama/killed", Kinds: webui.Killed, Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "was killed while it loaded: system memory (RAM), not GPU memory",
-		Means:    "The log ends without an error, which usually means that the system killed the program because RAM was full: the machine's, or the limit of the container or WSL. The weights pass through RAM file by file while loading.",
+		Means:    "The log ends without an error, so the system probably killed the program because RAM was full. In a container or WSL their own memory limit counts. The weights pass through RAM file by file while loading.",
 		Not:      "A shorter context or a quantised cache: they save GPU memory, not RAM.",
 		Cures: []cause.Cure{
 			{Fix: "raise_memory_limit", Title: "Raise the memory limit", Ways: []cause.Way{
