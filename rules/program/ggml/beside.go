@@ -55,7 +55,7 @@ func besideNumbers(c *ledger.Case) map[string]string {
 // in 4 bit.
 var (
 	smallerQuant   = where(when.Not(noSmallerFile), as("use_lower_quant", "Use a smaller quantisation of the model", "slight loss of quality"))
-	smallerInstead = where(noSmallerFile, cause.Cure{Fix: "use_smaller_model", Title: "Use a smaller model", Told: "[[{noFile} ]]Count 0.6 GB for each billion parameters at 4 bit, and 1 to 2 GB for context and work.", Cost: "lower quality"})
+	smallerInstead = where(noSmallerFile, cause.Cure{Fix: "use_smaller_model", Title: "Use a smaller model", Told: "[[{noFile} ]]At 4 bit a model takes about 0.6 GB for each billion parameters, plus 1 to 2 GB for context and work.", Cost: "lower quality"})
 )
 
 // noSmallerFile: gpt-oss is published in MXFP4 and hardly smaller in any other
@@ -73,15 +73,15 @@ func noSmallerFile(c *ledger.Case) bool {
 func noFile(c *ledger.Case) string {
 	switch name := strings.ToLower(c.ModelName()); {
 	case strings.Contains(name, "gpt-oss-120b"):
-		return "gpt-oss is made in 4 bit (MXFP4), and its other files are hardly smaller; gpt-oss-20b takes 12 GB."
+		return "gpt-oss comes in 4 bit (MXFP4), and its other files are hardly smaller. gpt-oss-20b takes 12 GB."
 	case strings.Contains(name, "gpt-oss"):
-		return "gpt-oss is made in 4 bit (MXFP4), and its other files are hardly smaller."
+		return "gpt-oss comes in 4 bit (MXFP4), and its other files are hardly smaller."
 	}
 	return "No usual quantisation of this one is small enough for the GPU."
 }
 
 // keepMoreFree is for builds that chose layers and context themselves.
-var keepMoreFree = where(fitted, does("fewer_gpu_layers", "Keep more of the GPU free: `--fit-target 2048`", "text", "This build fits layers and context to the free memory and leaves 1 GiB. Add `--fit-target 2048` (MiB), and 3072 if it fails again; leave `-ngl` out.", "a few layers run on the CPU"))
+var keepMoreFree = where(fitted, does("fewer_gpu_layers", "Keep more of the GPU free: `--fit-target 2048`", "text", "This build fits layers and context to the free GPU memory, but leaves only 1 GiB. Add `--fit-target 2048` (MiB), or 3072 if that fails too. Leave `-ngl` out.", "a few layers run on the CPU"))
 
 // fitted: the build fits what the command leaves open (common/fit.cpp, since
 // December 2025), and did not say that it could not.
@@ -175,12 +175,12 @@ func sharedNumbers(c *ledger.Case) map[string]string {
 	out := numbers(c)
 	out["sharer"], out["beyondShare"], out["inPieces"], out["pieceAsked"] = SharedMemoryCard(c), "", "", ""
 	if out["had"] != "" && overShare(c) {
-		out["beyondShare"] = "Its share here is " + out["had"] + ", and " + units.Amount(ledger.Requested(c)) + " was asked for."
+		out["beyondShare"] = "Its share here is " + out["had"] + ", and llama.cpp asked for " + units.Amount(ledger.Requested(c)) + "."
 		out["claimed"] = ""
 	}
 	switch {
 	case pieced(c):
-		out["inPieces"] = "Vulkan builds load weights in pieces of about 1 GiB; earlier ones were placed, so the whole is larger than " + units.Amount(ledger.Requested(c)) + "."
+		out["inPieces"] = "Vulkan builds load weights in pieces of about 1 GiB; earlier pieces fitted, so the whole is larger than " + units.Amount(ledger.Requested(c)) + "."
 	case above(1)(c):
 		out["pieceAsked"] = units.Amount(ledger.Requested(c)) + " in one piece"
 	}

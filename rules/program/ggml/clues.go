@@ -67,7 +67,7 @@ var llamaClues = map[string][]cause.Clue{
 			cause.If(when.Fact("pinned_refused"), cause.Fair, "{pinned_refused} of pinned memory was refused before: a round figure like that is a KV cache."),
 			cause.If(nil, cause.Weak, "The KV cache may be what fills the GPU.")),
 		evidence(when.Root(fact.GGMLMetal),
-			cause.If(when.All(contextFrom(16384), fewWeights), cause.Likely, "The weights take {weights} of {limit}; the cache for {context} tokens is what is left to explain it."),
+			cause.If(when.All(contextFrom(16384), fewWeights), cause.Likely, "The weights take only {weights} of {limit}, so the cache for {context} tokens is the likeliest reason."),
 			cause.If(nil, cause.Hint, "The context may be what goes over the limit.")),
 		evidence(when.Root(fact.LlamaGuard),
 			cause.If(contextFrom(0), cause.Strong, "The program itself computed that a context of {context} tokens does not fit, before it allocated anything."),
@@ -84,7 +84,7 @@ var llamaClues = map[string][]cause.Clue{
 		// stable-diffusion.cpp names the part that it computed.
 		evidence(when.All(diffuses, when.Root(fact.GGMLSYCL, fact.GGMLAlloc, fact.GGMLLimit, fact.GGMLRuntime)),
 			cause.If(when.Fact("diffusion_part"), cause.Likely, "The last step asked for {diffusion_part} of working memory, which grows with the size of the image."),
-			cause.If(stage("compute"), cause.Good, "The working memory of one step was refused; it grows with the size of the image or the batch.")),
+			cause.If(stage("compute"), cause.Good, "The working memory of one step did not fit; it grows with the size of the image or the batch.")),
 	},
 	cause.OversizedAllocation: {
 		evidence(when.Root(fact.GGMLLimit),
@@ -105,7 +105,7 @@ var llamaClues = map[string][]cause.Clue{
 			cause.If(nil, cause.Weak, "A buffer{refused}")),
 		// Cards that share the system's memory are full when that is.
 		evidence(when.All(unified, when.Not(when.Root(fact.GGMLLimit)), when.Any(buffer("weights", ""), when.Root(fact.GGMLRuntime))),
-			cause.If(nil, cause.Good, "{card} has no memory of its own: what it takes comes from the system's, and what the driver may take of that is limited.")),
+			cause.If(nil, cause.Good, "{card} has no memory of its own: it uses system RAM, and only up to a limit of the driver.")),
 	},
 	cause.DeviceImbalance: {
 		cause.Clue{Look: unevenSplit}.Of(fact.GGMLAlloc, fact.GGMLLimit),
@@ -123,8 +123,8 @@ var llamaClues = map[string][]cause.Clue{
 		cause.Said(cause.Weak, "The oneAPI runtime reports memory for other faults too (copies between devices, its 4 GiB limit of one allocation).", fact.GGMLSYCL),
 	},
 	cause.Unknown: {
-		evidence(buffer("state"), cause.If(nil, cause.Fair, "The recurrent state of a hybrid model was refused; it grows with the number of slots, not with the context, and no size is stated.")),
-		evidence(bareBuffer, cause.If(when.All(onVulkan, when.Not(above(nearLimit))), cause.Weak, "The lines say only that this much was refused, not for what.")),
+		evidence(buffer("state"), cause.If(nil, cause.Fair, "The recurrent state of a hybrid model did not fit; it grows with the number of slots, not with the context.")),
+		evidence(bareBuffer, cause.If(when.All(onVulkan, when.Not(above(nearLimit))), cause.Weak, "The lines say only that this much did not fit, not what it was for.")),
 		cause.Said(cause.Hint, "The message has no size.", fact.GGMLRuntime, fact.GGMLSYCL),
 	},
 }

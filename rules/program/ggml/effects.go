@@ -110,9 +110,9 @@ func shorterContext(c *ledger.Case, b budget) (after budget, how string, ok bool
 	return b.WithFlash().WithContext(contextToTry(c)), "The cache is linear in the context.", true
 }
 
-func smallerBatch(_ *ledger.Case, b budget) (after budget, how string, ok bool) {
-	n, ok := b.BatchThatFits()
-	return b.WithBatch(n), fmt.Sprintf("The compute buffer is linear in the physical batch: %s at %d tokens.", units.Amount(b.Graph), b.Batch), ok
+func smallerBatch(c *ledger.Case, b budget) (after budget, how string, ok bool) {
+	_, ok = b.BatchThatFits()
+	return b.WithBatch(BatchToTry(c)), fmt.Sprintf("The compute buffer is linear in the physical batch: %s at %d tokens.", units.Amount(b.Graph), b.Batch), ok
 }
 
 func flashAttention(_ *ledger.Case, b budget) (after budget, how string, ok bool) {
@@ -177,14 +177,14 @@ func contextIsEnough(c *ledger.Case) bool {
 
 const (
 	tooSmall  = "A buffer inside the program is too small"
-	notLoaded = "The weights did not load; the %s is not allocated yet at that point."
-	toTheHost = ": what leaves the GPU goes there, so fewer layers on the GPU make it worse."
+	notLoaded = "The weights come first, and they did not fit; the %s is allocated after them."
+	toTheHost = ", and layers that leave the GPU need more of it."
 )
 
 var llamaUseless = map[string]func(*ledger.Case) string{
 	"fewer_gpu_layers": figures.Why(
 		cause.If(arena, cause.None, tooSmall+"; the GPU is not involved."),
-		cause.If(hostRefused, cause.None, "System memory was refused"+toTheHost),
+		cause.If(hostRefused, cause.None, "This is system RAM"+toTheHost),
 		cause.If(when.Root(fact.OllamaSystem), cause.None, "The check is about system memory"+toTheHost),
 		cause.If(when.All(when.Root(fact.GGMLLimit), stage("compute")), cause.None, "One buffer is larger than the device allows in one piece; it stays as large with fewer layers."),
 	),

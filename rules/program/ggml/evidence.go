@@ -32,7 +32,7 @@ func refusal(c *ledger.Case) string {
 	if ledger.InHost(c) {
 		where = "system memory"
 	}
-	said := " was refused by " + where + "."
+	said := " did not fit into " + where + "."
 	if f := c.F(); f.Requested != nil {
 		said = " (" + units.Amount(f.Requested.Bytes) + ")" + said
 	}

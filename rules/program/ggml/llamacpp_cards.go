@@ -74,54 +74,56 @@ func attentionOff(c *ledger.Case) bool {
 var llamaPartCards = []cause.Card{
 	{
 		ID: "llama.cpp/software-device", Kinds: gpuFull, If: when.All(softwareDevice, when.Any(buffer("weights", ""), when.Root(fact.GGMLRuntime))),
-		Cause: cause.ModelTooLarge, Weight: cause.Strong, Means: "This Vulkan device is no GPU but a driver that computes on the CPU (llvmpipe, SwiftShader). What it loads lies in system memory (RAM), and it is slower than llama.cpp's own CPU code.",
+		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "used a software GPU: Vulkan found no real one here",
+		Means: "This Vulkan device is not a GPU but a driver that runs on the CPU (llvmpipe or SwiftShader). It takes system memory (RAM), and it is slower than llama.cpp's own CPU code.",
 		Cures: []cause.Cure{
-			as("fewer_gpu_layers", "Run without that device", "nothing is lost"),
-			does("select_gpu", "If the computer has a GPU: install its Vulkan driver", "text", "`vulkaninfo --summary` must list the GPU. On Linux install its driver package (mesa-vulkan-drivers, or NVIDIA's).", "a package"),
+			as("fewer_gpu_layers", "No GPU in the computer: run on the CPU", "nothing is lost"),
+			does("select_gpu", "With a GPU: install its Vulkan driver", "text", "On Linux install `mesa-vulkan-drivers` (AMD, Intel) or NVIDIA's driver. `vulkaninfo --summary` must then list the GPU. In a container, pass the GPU through (`--device /dev/dri`; NVIDIA: `--gpus all -e NVIDIA_DRIVER_CAPABILITIES=all`).", "a package"),
 		},
 		Sources: []string{"llama.cpp/ggml/src/ggml-vulkan/ggml-vulkan.cpp"},
 	},
 	{
 		ID: "llama.cpp/processor-graphics", Kinds: gpuFull, If: OddCard,
-		Cause: cause.DeviceImbalance, Weight: cause.Strong, Means: "The device that failed is the CPU's integrated GPU, which uses system memory (RAM). llama.cpp gave it a part of the model beside the dedicated GPU.",
-		Cures:   []cause.Cure{as("select_gpu", "Use the dedicated GPU only", "free"), as("fewer_gpu_layers", "Put fewer layers on the GPU if it still fails", "slower")},
+		Cause: cause.DeviceImbalance, Weight: cause.Strong, Headline: "ran out of memory on the CPU's integrated graphics, which got part of the model",
+		Means:   "llama.cpp split the model over two devices: the dedicated GPU and the CPU's integrated graphics. The integrated graphics ran out. It is slow and shares the system RAM, so leave it out.",
+		Cures:   []cause.Cure{as("select_gpu", "Use the dedicated GPU only", "free"), as("fewer_gpu_layers", "If the dedicated GPU is then too small: fewer layers on it", "slower")},
 		Sources: []string{"llama.cpp/ggml/src/ggml-vulkan/ggml-vulkan.cpp", "llama.cpp/common/arg.cpp"},
 	},
 	{
-		ID: "llama.cpp/rpc-worker", Kinds: gpuFull, Said: []string{"Starting RPC server", "Accepted client connection"},
-		Cause: cause.ModelTooLarge, Weight: cause.Good, Headline: "ran out of GPU memory in the RPC worker[[: {asked} was refused]]",
-		Means: "This computer works for another one, which decides what of the model goes here (`llama-server --rpc`). {asked} more did not fit beside what it had sent before.",
+		ID: "llama.cpp/rpc-worker", Kinds: gpuFull, Said: []string{"Starting RPC server", "Accepted client connection"}, If: above(1),
+		Cause: cause.ModelTooLarge, Weight: cause.Good, Headline: "ran out of GPU memory in the RPC worker",
+		Means: "This computer works for another one (`llama-server --rpc`), which decides how much of the model comes here. It sent more than this GPU could hold, so change the command on that computer.",
 		Cures: []cause.Cure{
-			does("balance_split", "Give this worker less: `-ts` on the other computer", "text", "There: `-ts` with one number for each device, in the order of `llama-server --list-devices`, a smaller one for this worker.", "the others need room"),
-			does("fewer_gpu_layers", "Put fewer layers on the GPUs: `-ngl`", "text", "On the other computer: half of the present value, then raise it.", "slower"),
-			does("lower_context", "Shorten the context there: `-c`", "text", "Half of it is half of the KV cache on each device.", "shorter conversations"),
+			does("balance_split", "Give this worker less: `-ts` on the other computer", "text", "`-ts` takes one number for each device, in the order that `llama-server --list-devices` shows with `--rpc`. Give this worker a smaller one, such as `-ts 3,1`.", "the others need room"),
+			does("fewer_gpu_layers", "Put fewer layers on the GPUs: `-ngl`", "text", "On the other computer: halve it, then raise it while it still loads.", "slower"),
+			does("lower_context", "Shorten the context there: `-c`", "text", "Half the context is half the KV cache on each device.", "shorter conversations"),
 		},
 		Sources: []string{"llama.cpp/tools/rpc/README.md", llamaThreads + "7293"},
 	},
 	{
 		ID: "llama.cpp/rpc", Kinds: gpuFull, Said: []string{"RPC[", "ggml-rpc", "ggml_backend_rpc"}, If: plain,
-		Cause: cause.ModelTooLarge, Weight: cause.Good, Means: "A part of the model goes to another computer (RPC), and the memory that was refused can be that computer's. The log of its `rpc-server` says which device it was.",
+		Cause: cause.ModelTooLarge, Weight: cause.Good, Means: "Part of this model goes to another computer (`--rpc`). The memory that ran out may be that computer's: the log of `rpc-server` there shows it.",
 		Cures: []cause.Cure{
-			does("balance_split", "Give the other computer less: `-ts`", "text", "Set `-ts` with one number for each device, in the order of `llama-server --list-devices`: a smaller one for the device that failed.", "the others need room"),
-			does("kill_stale_process", "Check the other computer's memory", "text", "On the other computer: `nvidia-smi`, then restart `rpc-server`.", "free"),
+			does("balance_split", "Give the other computer less: `-ts`", "text", "`-ts` takes one number for each device, in the order that `llama-server --list-devices` shows with `--rpc`. Give the device that failed a smaller one, such as `-ts 3,1`.", "the others need room"),
+			does("kill_stale_process", "Check the other computer's memory", "text", "Run `nvidia-smi` there. If the GPU is full although nothing should run, restart `rpc-server`.", "free"),
 		},
 		Sources: []string{"llama.cpp/tools/rpc/README.md"},
 	},
 	{
 		ID: "llama.cpp/fit-failed", Kinds: refused, Said: []string{"failed to fit params to free device memory"}, Unsaid: dialect.OldWords, If: when.All(plain, onGPU, when.Any(bare, buffer("weights"))),
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Figures: numbers, Headline: "could not fit the model to the free GPU memory by itself",
-		Means: "Builds since December 2025 fit layers and context to the free memory, but change only what the command leaves open. `failed to fit params` says that they could not: they give up where `-ngl`, `-ts`, `-ot`, `--cpu-moe` or `--n-cpu-moe` is set[[ (here `-ngl {n_gpu_layers}`)]], and shorten the context only where `-c` is not.[[ {asked} is the piece that was refused, not all that is missing.]]",
-		Not:   "`--fit off`: it only hides that line.",
+		Means: "Builds since December 2025 choose layers and context to fit the free GPU memory. They give up (`failed to fit params`) where the command sets `-ngl`, `-ts`, `-ot`, `--cpu-moe` or `--n-cpu-moe`[[ (here `-ngl {n_gpu_layers}`)]], and never shorten a context that `-c` sets.",
+		Not:   "`--fit off`: it only hides the warning.",
 		Cures: []cause.Cure{
-			does("fewer_gpu_layers", "Leave the layers to llama.cpp: `--fit on`", "text", "Take `-ngl`, `-ts`, `-ot` and `--n-cpu-moe` out of the command; `--fit on` is the default and chooses them. `--fit-target 2048` keeps 2 GiB free instead of 1.", "layers that do not fit run slower"),
+			does("fewer_gpu_layers", "Leave the layers to llama.cpp: `--fit on`", "text", "Remove `-ngl`, `-ts`, `-ot`, `--cpu-moe` and `--n-cpu-moe` from the command. `--fit on` is the default and chooses them for you. If it still fails, add `--fit-target 2048`: it keeps 2 GiB free instead of 1.", "layers that do not fit run slower"),
 			freeCard, smallerQuant, smallerInstead, as("lower_context", "Shorten the context", "shorter conversations"),
 		},
 		Sources: []string{"llama.cpp/common/fit.cpp", "llama.cpp/common/arg.cpp", llamaThreads + "19980"},
 	},
 	{
 		ID: "llama.cpp/metal-buffer", Kinds: refused, If: belowMetalLimit, Figures: numbers,
-		Cause: cause.SoftwareBug, Weight: cause.Good, Headline: "was refused one Metal buffer of {asked}",
-		Means:   "{asked} is well below the {limit} that macOS lets the GPU hold. Either it is above Metal's maximum for a single buffer (builds of 2023 put a whole file into one), or other buffers and programs held the rest: see Activity Monitor, Memory.",
+		Cause: cause.SoftwareBug, Weight: cause.Good, Headline: "could not get one Metal buffer of {asked} on this Mac",
+		Means:   "That is well below the {limit} that macOS lets the GPU use. So either the buffer is larger than Metal allows in one piece (builds of 2023 put the whole model file into one), or other programs hold the rest.",
 		Cures:   []cause.Cure{as("upgrade_version", "Update to a newer build", "old `.bin` files need a GGUF of the same model"), as("close_other_apps", "Close programs that use memory", "free"), as("use_smaller_model", "Use a smaller model", "lower quality")},
 		Sources: []string{"llama.cpp/ggml/src/ggml-metal/ggml-metal-device.m", llamaThreads + "1870"},
 	},
@@ -129,64 +131,64 @@ var llamaPartCards = []cause.Card{
 	unifiedCard("unified", cause.HostMemory, when.All()),
 	{
 		ID: "llama.cpp/vulkan-address", Kinds: []fact.Kind{fact.GGMLCannotRun},
-		Cause: cause.ContextTooLong, Weight: cause.Strong,
-		Means:   "No memory was refused. Usually one layer's part of the KV cache is larger than what this Vulkan device can address in one piece, so it cannot compute on it.",
-		Not:     "Fewer layers on the GPU: each layer's part stays as large.",
+		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "stopped: this GPU cannot work with a KV cache that large",
+		Means:   "The GPU memory is not full. A device can use only so much memory in one piece, and one layer's part of the KV cache is usually what exceeds that here.",
+		Not:     "Fewer layers on the GPU: each layer's part of the cache stays as large.",
 		Cures:   []cause.Cure{as("lower_context", "Shorten the context", "shorter conversations"), as("quantize_kv_cache", "Use an 8-bit KV cache", "slight loss of quality")},
 		Sources: []string{"llama.cpp/ggml/src/ggml-backend.cpp"},
 	},
 	{
-		ID: "llama.cpp/vulkan-piece", Kinds: []fact.Kind{fact.GGMLLimit}, If: when.All(onVulkan, when.Not(stage("weights")), when.Not(scoresFill), when.Not(diffuses)),
+		ID: "llama.cpp/vulkan-piece", Kinds: []fact.Kind{fact.GGMLLimit}, If: when.All(onVulkan, above(1), when.Not(stage("weights")), when.Not(scoresFill), when.Not(diffuses)),
 		Cause: cause.OversizedAllocation, Weight: cause.Strong,
 		Figures:  numbers,
-		Headline: "was refused one buffer of {asked}: more than this Vulkan driver allows",
-		Means:    "Free memory is not what is short: the driver allows no single buffer above its own limit (often 4 GiB, on some 2), and {asked} was asked for in one. Usually that is the working memory of a batch, which grows with the physical batch size and, without flash attention, with the context.",
+		Headline: "needs one buffer of {asked}, and this Vulkan driver does not allow one that large",
+		Means:    "The driver limits each single buffer, often to 4 GiB, on some to 2 GiB, however much GPU memory is free. The large buffer is usually the working memory for a batch. It grows with the physical batch size and, without flash attention, with the context.",
 		Not:      "Closing other programs: the limit is on a single buffer.",
 		Cures: []cause.Cure{
-			told("enable_flash_attention", "Turn on flash attention", "The part that grows with the context is then not stored.", "free, where the device has it"),
-			told("lower_ubatch", "Lower the physical batch size", "[[At {ubTo} tokens instead of {ub} it takes {ubThen}; the context keeps its length.]]", "slower prompts"),
+			told("enable_flash_attention", "Turn on flash attention", "The buffer then no longer grows with the context:", "free, where the device has it"),
+			told("lower_ubatch", "Lower the physical batch size", "[[At {ubTo} tokens instead of {ub} the buffer takes {ubThen}; the context keeps its length:]]", "slower prompts"),
 			told("lower_context", "Shorten the context", "", "shorter conversations"),
 		},
 		Sources: []string{"llama.cpp/ggml/src/ggml-vulkan/ggml-vulkan.cpp", llamaThreads + "12817", llamaThreads + "18160", llamaThreads + "12728"}, Solved: 1,
 	},
 	{
-		ID: "llama.cpp/vulkan-weights-piece", Kinds: []fact.Kind{fact.GGMLLimit}, If: when.All(onVulkan, stage("weights"), when.Not(diffuses)),
-		Cause: cause.OversizedAllocation, Weight: cause.Strong, Headline: "was refused one buffer of weights: {asked} is more than this Vulkan driver allows",
-		Means: "Free memory is not what is short: the driver allows no single buffer above its own limit (often 4 GiB, on some 2), and {asked} of weights was asked for in one. Usually it is a single tensor: the embedding of a large vocabulary, in Gemma 3n the per-layer embedding.",
-		Not:   "A shorter context or closing other programs: the tensor stays as large.",
+		ID: "llama.cpp/vulkan-weights-piece", Kinds: []fact.Kind{fact.GGMLLimit}, If: when.All(onVulkan, above(1), stage("weights"), when.Not(diffuses)),
+		Cause: cause.OversizedAllocation, Weight: cause.Strong, Headline: "did not load: one buffer of {asked} is larger than this Vulkan driver allows",
+		Means: "The driver limits each single buffer, often to 4 GiB, on some to 2 GiB, however much GPU memory is free. A buffer of weights above that is usually one huge tensor: the embedding of a large vocabulary, in Gemma 3n the per-layer embedding.",
+		Not:   "A shorter context, or closing other programs: the tensor stays as large.",
 		Cures: []cause.Cure{
-			{Fix: "cpu_offload", Title: "Keep that tensor in RAM: `-ot`", Cost: "hardly slower", Told: "Gemma 3n: add `-ot per_layer_token_embd=CPU`; another model's embedding: `-ot token_embd=CPU`."},
-			{Fix: "upgrade_version", Title: "Update, or use a CUDA or HIP build", Cost: "a download", Told: "A CUDA build (NVIDIA) or HIP build (AMD) has no such limit; newer Vulkan builds and drivers allow larger buffers."},
-			{Fix: "use_lower_quant", Title: "Use a smaller quantisation of the model", Cost: "some loss of quality", Told: "Hugging Face lists the tensors of each GGUF file: take one whose largest is below the limit."},
+			{Fix: "cpu_offload", Title: "Keep that tensor in RAM: `-ot`", Cost: "hardly slower", Told: "For Gemma 3n add `-ot per_layer_token_embd=CPU`; for another model `-ot token_embd=CPU`."},
+			{Fix: "upgrade_version", Title: "Update, or use a CUDA or HIP build", Cost: "a download", Told: "CUDA builds (NVIDIA) and HIP builds (AMD) have no such limit. Newer Vulkan builds and drivers allow larger buffers."},
+			{Fix: "use_lower_quant", Title: "Use a smaller quantisation of the model", Cost: "some loss of quality", Told: "On Hugging Face, click a GGUF file to see its tensors. Take one in which the largest is below the limit."},
 		},
 		Sources: []string{"llama.cpp/ggml/src/ggml-vulkan/ggml-vulkan.cpp", llamaThreads + "14698"},
 	},
 	{
 		ID: "llama.cpp/metal-piece", Kinds: []fact.Kind{fact.GGMLLimit}, If: onMetal,
-		Cause: cause.OversizedAllocation, Weight: cause.Good,
-		Means:   "Metal allows no single buffer above its maximum, about half to three quarters of the RAM, and this one is larger. Newer builds split it over several buffers.",
+		Cause: cause.OversizedAllocation, Weight: cause.Good, Headline: "asked for one buffer of {asked}: more than Metal allows in one piece",
+		Means:   "Metal allows a single buffer only up to a maximum, and this one is larger. Newer builds split the model over several buffers.",
 		Cures:   []cause.Cure{as("upgrade_version", "Update to a newer build", "free"), smallerQuant, smallerInstead, as("lower_context", "Shorten the context", "shorter conversations")},
 		Sources: []string{"llama.cpp/ggml/src/ggml-metal/ggml-metal-device.m"},
 	},
 	{
 		ID: "llama.cpp/metal-context", Kinds: []fact.Kind{fact.GGMLMetal}, If: when.All(contextFrom(16384), fewWeights), Figures: metalNumbers,
 		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "ran out of the Mac's GPU memory, with a context of {context} tokens",
-		Means: "It loaded, and then a Metal command failed. [[{placed} {unset}]][[{partly}]] Other programs share that memory: see Activity Monitor, Memory.",
+		Means: "The model loaded; then the GPU had too little memory to run it. [[{placed} {unset}]][[{partly}]] Other programs share this memory (Activity Monitor, Memory).",
 		Cures: []cause.Cure{
-			told("lower_context", "Shorten the context", "Half the tokens take half the cache.", "shorter conversations"),
-			told("enable_flash_attention", "Turn on flash attention too", "Then the attention matrix is not stored.", "free"),
-			told("quantize_kv_cache", "Keep the length with an 8-bit KV cache", "It takes about half.", "slight loss of quality"),
+			told("lower_context", "Shorten the context", "", "shorter conversations"),
+			told("enable_flash_attention", "Turn on flash attention too", "It keeps the working memory of long prompts small:", "free"),
+			told("quantize_kv_cache", "Keep the length with an 8-bit KV cache", "", "slight loss of quality"),
 		},
 		Sources: []string{"llama.cpp/ggml/src/ggml-metal/ggml-metal-context.m"},
 	},
 	{
 		ID: "llama.cpp/metal-cache", Kinds: []fact.Kind{fact.GGMLMetal}, If: func(c *ledger.Case) bool { return unlimited(c) && cacheNumbers(c)["cache"] != "" }, Figures: cacheNumbers,
 		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "ran out of the Mac's GPU memory: {cache} of it is the KV cache for {cells} tokens",
-		Means: "Everything was allocated, and then Metal could not hold it all at once: macOS grants buffers before there is room for them. The KV cache for {cells} tokens is {cache}[[, the working memory {compute}]], the weights come on top, and the GPU may use about two thirds to three quarters of the RAM.",
+		Means: "macOS hands out buffers before there is room for all of them, so it failed only at the first work. The weights[[ and {compute} of working memory]] come on top of the cache. By default the GPU may use about two thirds to three quarters of the RAM.",
 		Not:   "`--no-warmup`: it then fails at the first prompt.",
 		Cures: []cause.Cure{
-			{Fix: "lower_context", Title: "Shorten the context", Told: "{shorter} tokens take {short_cache} instead of {cache}; go up from there.", Kind: "config", Text: "-c {shorter_plain}", Cost: "shorter conversations"},
-			{Fix: "quantize_kv_cache", Title: "Use an 8-bit KV cache", Told: "About {eight_bit} for the same length; it needs flash attention (`-fa on`).", Kind: "config", Text: "-ctk q8_0 -ctv q8_0", Cost: "slight loss of quality"},
+			{Fix: "lower_context", Title: "Shorten the context", Told: "{shorter} tokens take {short_cache} instead of {cache}. If that runs, go up from there.", Kind: "config", Text: "-c {shorter_plain}", Cost: "shorter conversations"},
+			{Fix: "quantize_kv_cache", Title: "Use an 8-bit KV cache", Told: "About {eight_bit} for the same length.", Kind: "config", Text: "-fa on -ctk q8_0 -ctv q8_0", Cost: "slight loss of quality"},
 			where(limitHasRoom, as("raise_memory_limit", "Raise the GPU memory limit of macOS", "less RAM for everything else")),
 			smallerQuant, smallerInstead,
 		},
@@ -194,13 +196,13 @@ var llamaPartCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/metal-stopped", Kinds: []fact.Kind{fact.GGMLMetal}, Said: stops, If: when.Any(unlimited, fewWeights),
-		Cause: cause.ModelTooLarge, Weight: cause.Good, Headline: "ran out of the Mac's GPU memory while it computed, and stopped",
-		Means: metalFull + " This build ends at the first Metal command that fails.",
+		Cause: cause.ModelTooLarge, Weight: cause.Good, Headline: "ran out of the Mac's GPU memory while it was working, and stopped",
+		Means: metalFull + " This build stops at the first Metal command that fails.",
 		Cures: metalCures, Sources: []string{"llama.cpp/ggml/src/ggml-metal/ggml-metal-context.m"},
 	},
 	{
 		ID: "llama.cpp/metal-command", Kinds: []fact.Kind{fact.GGMLMetal}, If: when.Any(unlimited, fewWeights), Figures: metalRepeats,
-		Cause: cause.ModelTooLarge, Weight: cause.Good, Headline: "ran out of the Mac's GPU memory while it computed",
+		Cause: cause.ModelTooLarge, Weight: cause.Good, Headline: "ran out of the Mac's GPU memory while it was working",
 		Means: metalFull + "[[ {garbage}]]", Cures: metalCures,
 		Sources: []string{"llama.cpp/ggml/src/ggml-metal/ggml-metal-context.m"},
 	},
@@ -208,7 +210,7 @@ var llamaPartCards = []cause.Card{
 	{
 		ID: "llama.cpp/metal-weights", Kinds: []fact.Kind{fact.GGMLMetal}, Unsaid: touch.OldMetalCache,
 		Cause: cause.ModelTooLarge, Weight: cause.Likely, Headline: "ran out of the Mac's GPU memory, most of which the weights take",
-		Means: "It loaded, and then a Metal command ran out of memory[[: its buffers were {mine} by then]]. macOS lets the GPU use {limit}; most of what it holds are the weights.",
+		Means: "The model loaded; then the GPU had too little memory to run it. macOS lets the GPU use {limit}[[, and its buffers were {mine} by then]]. Most of that is weights.",
 		Cures: []cause.Cure{
 			where(contextIsEnough, as("lower_context", "Shorten the context", "shorter conversations")),
 			where(when.All(contextIsEnough, when.Not(dialect.QuantisedCache)), as("quantize_kv_cache", "Use an 8-bit KV cache", "slight loss of quality")),
@@ -222,42 +224,42 @@ var llamaPartCards = []cause.Card{
 	syclPiece("sycl-piece", cause.Likely, when.All(overPiece, when.Not(attentionOff), when.Not(scoresFill))),
 	{
 		ID: "llama.cpp/sycl-dnn", Kinds: []fact.Kind{fact.GGMLSYCL}, Said: []string{"could not create a memory object"},
-		Cause: cause.SoftwareBug, Weight: cause.Fair, Headline: "stopped in oneDNN, which got no memory object for a multiplication",
-		Means: "oneDNN, the library that SYCL builds multiply with, could not create a memory object on the GPU. It says so without a size: the GPU is full beside weights and cache, or build, driver and oneAPI runtime do not match this model.",
+		Cause: cause.SoftwareBug, Weight: cause.Fair, Headline: "stopped on the Intel GPU: oneDNN could not create a memory object",
+		Means: "SYCL builds use the oneDNN library for matrix multiplication, and it failed on the GPU. The message gives no size. Either the GPU is full, or the build, driver and oneAPI runtime do not work together with this model.",
 		Cures: []cause.Cure{
-			does("upgrade_version", "Compare without oneDNN, then update", "env", "export GGML_SYCL_DISABLE_DNN=1   # if it runs now, update llama.cpp, the GPU driver and oneAPI", "prompts may be read slower"),
-			told("fewer_gpu_layers", "Put fewer layers on the GPU", "If that cures it, memory was short.", "slower"),
+			does("upgrade_version", "Try it without oneDNN", "env", "export GGML_SYCL_DISABLE_DNN=1   # if it runs now, update llama.cpp, the GPU driver and oneAPI", "prompts may be read slower"),
+			told("fewer_gpu_layers", "Put fewer layers on the GPU", "If that helps, the GPU was full.", "slower"),
 			smallerQuant, smallerInstead,
 		},
 		Sources: []string{"llama.cpp/docs/backend/SYCL.md", "https://github.com/uxlfoundation/oneDNN/blob/main/include/oneapi/dnnl/dnnl.hpp"},
 	},
 	{
 		ID: "llama.cpp/sycl-full", Kinds: []fact.Kind{fact.GGMLSYCL}, If: deviceFull, Figures: numbers,
-		Cause: cause.ModelTooLarge, Weight: cause.Fair, Headline: "was refused memory on the Intel GPU[[: {devices}]]",
-		Means: "The driver answered \"out of device memory\" and gives no size. Three things end like this: model, KV cache and working memory are more than a GPU has; one buffer is above the 4 GiB that the driver allows by itself; or the driver fails with several GPUs. A start with little on one GPU tells them apart.",
+		Cause: cause.ModelTooLarge, Weight: cause.Fair, Headline: "ran out of memory on the Intel GPU[[: {devices}]]",
+		Means: "The driver reports \"out of device memory\" without a size, and three things cause that. The model may be too large for the GPU; one buffer may be above the driver's 4 GiB limit; or the driver fails with several GPUs. A small test tells them apart.",
 		Cures: []cause.Cure{
-			where(LargeBatch, told("lower_ubatch", "Lower the physical batch size: `-ub`", "It is {ub} tokens here, and the working memory grows with it.", "slower prompts")),
-			{Fix: "lower_context", Title: "Test with a small context on one GPU", Told: "If it runs, raise `-c` step by step. If one GPU works and several fail, it is the driver or the split; if even this fails, use fewer layers (`-ngl`) or a smaller file.", Kind: "env", Text: "export ONEAPI_DEVICE_SELECTOR=level_zero:0   # and add to your command: -c 4096 -ub 128", Cost: "a test; shorter conversations"},
+			where(LargeBatch, told("lower_ubatch", "Lower the physical batch size: `-ub`", "The working memory grows with it, and it is {ub} here instead of the usual 512:", "slower prompts")),
+			{Fix: "lower_context", Title: "Test on one GPU with a small context", Told: "If it runs, raise `-c` step by step. If it still fails, use fewer layers (`-ngl`) or a smaller file. If only several GPUs fail, it is the driver or the split.", Kind: "env", Text: "export ONEAPI_DEVICE_SELECTOR=level_zero:0   # and add to your command: -c 4096 -ub 128", Cost: "a test; shorter conversations"},
 			does("fix_shape", "Before May 2026: allow buffers above 4 GiB", "env", "export UR_L0_ENABLE_RELAXED_ALLOCATION_LIMITS=1", "may be a little slower"),
-			does("upgrade_version", "Update the compute runtime, or use the Vulkan build", "text", "llama.cpp's releases have a Vulkan build for the same GPU: the same model and options, without oneAPI.", "half an hour"),
+			does("upgrade_version", "Update Intel's compute runtime, or use the Vulkan build", "text", "The Vulkan build from llama.cpp's releases runs on the same GPU with the same model and options, without oneAPI.", "half an hour"),
 		},
 		Sources: []string{"llama.cpp/docs/backend/SYCL.md", llamaThreads + "25286"},
 	},
 	{
 		ID: "llama.cpp/ipex", Kinds: []fact.Kind{fact.GGMLSYCL}, Said: ipexWords,
-		Cause: cause.SoftwareBug, Weight: cause.Fair, Headline: "stopped at an out-of-memory error of the oneAPI driver",
-		Means: "This is IPEX-LLM's copy of llama.cpp. The oneAPI runtime reports out of memory for other faults too: several devices at once, or one buffer above its 4 GiB limit. The line has no size, so it does not tell which.",
+		Cause: cause.SoftwareBug, Weight: cause.Fair, Headline: "stopped on the Intel GPU with an out-of-memory error of the oneAPI runtime",
+		Means: "This is IPEX-LLM's copy of llama.cpp. The GPU may be full. But Intel's oneAPI runtime reports the same error for other faults too: several devices at once, or one buffer above 4 GiB. The message has no size that would tell.",
 		Cures: []cause.Cure{
-			{Fix: "select_gpu", Title: "Use one device only", Told: "The number is the one in the device list of the log; in Docker `-e ONEAPI_DEVICE_SELECTOR=level_zero:0`.", Kind: "env", Text: "export ONEAPI_DEVICE_SELECTOR=level_zero:0", Cost: "free"},
-			{Fix: "lower_context", Title: "Test with a small model and a short context", Told: "llama.cpp: `-c 2048 -ub 128`; Ollama: `num_ctx` 2048. If that runs, it was memory: raise it step by step.", Cost: "a test"},
-			{Fix: "upgrade_version", Title: "Update IPEX-LLM and the GPU driver", Told: "Update the package or the image that you use; or take llama.cpp's own SYCL or Vulkan build for the same GPU.", Cost: "a download"},
+			{Fix: "select_gpu", Title: "Use one device only", Told: "The number is that of the GPU in the log's device list. In Docker: `-e ONEAPI_DEVICE_SELECTOR=level_zero:0`.", Kind: "env", Text: "export ONEAPI_DEVICE_SELECTOR=level_zero:0", Cost: "free"},
+			{Fix: "lower_context", Title: "Test with a small model and a short context", Told: "llama.cpp: `-c 2048 -ub 128`; Ollama: `num_ctx` 2048. If that runs, memory was short: go up step by step.", Cost: "a test"},
+			{Fix: "upgrade_version", Title: "Update IPEX-LLM and the GPU driver", Told: "Or switch to llama.cpp's own SYCL or Vulkan build, which runs on the same GPU.", Cost: "a download"},
 		},
 		Sources: []string{"llama.cpp/docs/backend/SYCL.md", "https://github.com/mattcurf/ollama-intel-gpu/issues/17"},
 	},
 	{
 		ID: "llama.cpp/sycl", Kinds: []fact.Kind{fact.GGMLSYCL},
-		Cause: cause.SoftwareBug, Weight: cause.Fair, Headline: "stopped at an out-of-memory error of the oneAPI driver",
-		Means: "The oneAPI runtime reports out of memory for other faults too: copies between devices, or one buffer above its 4 GiB limit. The line has no size, so it does not tell which.",
+		Cause: cause.SoftwareBug, Weight: cause.Fair, Headline: "stopped on the Intel GPU with an out-of-memory error of the oneAPI runtime",
+		Means: "The GPU may be full. But Intel's oneAPI runtime reports the same error for other faults too: copies between devices, or one buffer above 4 GiB. The message has no size that would tell.",
 		Cures: []cause.Cure{
 			does("select_gpu", "Use one device only", "env", "export ONEAPI_DEVICE_SELECTOR=level_zero:0", "free"),
 			as("lower_ubatch", "Lower the physical batch size", "slower prompts"),
@@ -272,16 +274,16 @@ var llamaPartCards = []cause.Card{
 func unifiedCard(name, why string, also func(*ledger.Case) bool) cause.Card {
 	return cause.Card{
 		ID: "llama.cpp/" + name, Kinds: gpuFull, If: when.All(also, unified, when.Not(onMetal), when.Not(hostError), when.Not(when.Root(fact.GGMLLimit)), when.Any(buffer("weights", ""), when.Root(fact.GGMLRuntime))), Figures: sharedNumbers,
-		Cause: why, Weight: cause.Strong, Headline: "was refused memory on a GPU that shares system memory (RAM)[[: {pieceAsked}]]",
-		Means: "This GPU[[ ({sharer})]] has no memory of its own: it uses RAM up to a limit of the driver, often half of the RAM or what the BIOS sets aside.[[ {beyondShare}]][[ {claimed} was listed as free: either the driver gives no piece that large, or programs and the file cache hold RAM that the list counts as free.]][[ {inPieces}]]",
+		Cause: why, Weight: cause.Strong, Headline: "ran out of memory on a GPU that shares the system RAM[[: {pieceAsked}]]",
+		Means: "This GPU[[ ({sharer})]] has no memory of its own. It may use RAM only up to a limit of the driver, often half of it, or what the BIOS sets aside.[[ {beyondShare}]][[ {claimed} was listed as free. So either the driver gives no piece that large, or other programs hold that RAM.]][[ {inPieces}]]",
 		Cures: []cause.Cure{
 			where(Tegra, touch.DropCaches),
 			where(when.All(overShare, amdShares), touch.RaiseShare),
 			as("fewer_gpu_layers", "Put fewer layers on the GPU", "slower"),
 			smallerQuant, smallerInstead,
-			where(func(c *ledger.Case) bool { return claimed(c) != "" && c.Backend == "rocm" }, does("upgrade_version", "Use the Vulkan build of llama.cpp", "text", "It asks for weights in pieces of about 1 GiB, where the HIP build asks for all of them in one; the options are the same.", "a download")),
+			where(func(c *ledger.Case) bool { return claimed(c) != "" && c.Backend == "rocm" }, does("upgrade_version", "Use the Vulkan build of llama.cpp", "text", "It loads the weights in pieces of about 1 GiB; the HIP build wants all of them in one. The options are the same.", "a download")),
 			where(when.All(when.Not(overShare), amdShares, func(c *ledger.Case) bool { return claimed(c) == "" }), touch.RaiseShare),
-			where(when.Not(when.Any(amdShares, Tegra)), does("cpu_offload", "Compare with the CPU alone: `-ngl 0`", "text", "Such a GPU reads the same RAM as the CPU: answers are often no slower without it, only long prompts are.", "free to try")),
+			where(when.Not(when.Any(amdShares, Tegra)), does("cpu_offload", "Compare with the CPU alone: `-ngl 0`", "text", "This GPU reads the same RAM as the CPU. Without it answers are often no slower, only long prompts are.", "free to try")),
 		},
 		Sources: []string{"llama.cpp/ggml/src/ggml-vulkan/ggml-vulkan.cpp", llamaThreads + "18160"},
 	}
@@ -291,14 +293,14 @@ func unifiedCard(name, why string, also func(*ledger.Case) bool) cause.Card {
 func halvable(c *ledger.Case) bool { return contextOf(c) == 0 || contextOf(c) >= 2048 }
 
 // metalFull and metalCures: what a Metal command that failed for memory means.
-const metalFull = "It loaded, and then a Metal command ran out of memory. Weights, KV cache and working memory, with what other programs hold, are more than macOS gives the GPU: about two thirds to three quarters of the RAM."
+const metalFull = "The model loaded; then weights, KV cache, working memory and other programs needed more than macOS lets the GPU use. By default that is about two thirds to three quarters of the RAM."
 
 var metalCures = []cause.Cure{
 	{Fix: "lower_context", Title: "Shorten the context", If: when.All(dialect.Named, halvable), Own: true, Cost: "shorter conversations"},
-	{Fix: "lower_context", Title: "Shorten the context, one request at a time", If: halvable, Told: "llama.cpp: half of `-c` (the line `n_ctx` shows it). Ollama: half of `num_ctx`, one model, one request at a time.", Cost: "shorter conversations"},
+	{Fix: "lower_context", Title: "Shorten the context, one request at a time", If: halvable, Told: "llama.cpp: half of `-c` (the log shows it as `n_ctx`). Ollama: half of `num_ctx`, and `OLLAMA_NUM_PARALLEL=1`.", Cost: "shorter conversations"},
 	smallerQuant, smallerInstead,
 	as("raise_memory_limit", "Raise the GPU memory limit of macOS", "less RAM for everything else"),
-	as("close_other_apps", "Quit large programs", "free"),
+	as("close_other_apps", "Quit programs that use much memory", "free"),
 }
 
 // metalNumbers are those of a Mac's memory.
@@ -309,7 +311,7 @@ func metalNumbers(c *ledger.Case) map[string]string {
 		if n := budgetOf(c).Weights; n > 0 {
 			out["partly"] = "The weights take " + units.Amount(n) + " of the " + units.Amount(ledger.SizeOf(c.F().Limit)) + " that macOS lets the GPU use. "
 		}
-		out["partly"] += "The rest is most likely the KV cache for " + out["context"] + " tokens and the working memory of a prompt, which without flash attention grows with the context too."
+		out["partly"] += "The rest is most likely the KV cache for " + out["context"] + " tokens and the working memory."
 	}
 	return out
 }

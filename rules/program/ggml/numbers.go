@@ -65,23 +65,23 @@ func numbers(c *ledger.Case) map[string]string {
 	out["q8ctx"] = grouped(longestIn8Bit(b))
 	out["q8told"] = cacheTold(c, out)
 	out["kvOthers"], out["shareHow"] = books.OthersCache(c)
-	open := "The log does not show how much was free: the GPU is too small for this, or something is on it already; `" + lookAt(c) + "` tells."
+	open := "Either the GPU is too small for this, or something else already uses part of it: see `" + lookAt(c) + "`."
 	if c.Backend == "sycl" && ledger.Requested(c) > pieceLimit {
 		out["piece"] = "Intel's driver may also refuse any single buffer above 4 GiB."
 		open += " " + out["piece"]
 	}
 	if pieced(c) {
-		out["pieces"] = "It is one of several pieces of the weights; those before it were placed."
+		out["pieces"] = "It is one of several pieces of the weights; those before it fitted."
 	}
 	switch c.Failure.Stage {
 	case "weights", "compute":
 		if out["had"] == "" && out["left"] == "" {
 			out["doubt"] = open
 			if out["claimed"] != "" {
-				out["doubt"] = out["claimed"] + " was listed as free before; `" + lookAt(c) + "` tells what else is there."
+				out["doubt"] = out["claimed"] + " was listed as free before; `" + lookAt(c) + "` shows what else uses the GPU."
 			}
 			if c.Asked.Bytes > largestCard {
-				out["doubt"] = "Hardly any single GPU holds that much."
+				out["doubt"] = "Hardly any single GPU has that much memory."
 			}
 		}
 	case "kv":
@@ -158,7 +158,7 @@ func budgeted(b budget, out map[string]string) {
 		out["short"] = units.Amount(b.Refused - b.Free)
 	}
 	if b.Part == "weights" && b.Free >= b.Refused && b.Basis == "log" {
-		out["close"] = "Only a little more than that was free, and the driver's own context takes 200 to 500 MiB of it."
+		out["close"] = "That is only a little more than the weights need, and the driver itself takes 200 to 500 MiB of it."
 	}
 	n, ok := b.LayersThatFit()
 	if !ok || n == 0 || n >= b.Layers {
@@ -177,11 +177,11 @@ func budgeted(b budget, out map[string]string) {
 func cacheTold(c *ledger.Case, out map[string]string) string {
 	switch {
 	case unevenHeads(c):
-		return "Keys only: builds before May 2025 have no flash attention for DeepSeek's large models, and an 8-bit V cache needs it. Keys are more than half of this cache."
+		return "For the keys only, which are more than half of this cache: builds before May 2025 have no flash attention for DeepSeek's large models, and an 8-bit V cache needs it."
 	case out["q8ctx"] != "":
-		return "All " + out["context"] + " tokens would still take " + out["q8"] + ", and " + out["left"] + " is left: together with a context of " + out["q8ctx"] + " it fits."
+		return "All " + out["context"] + " tokens would still take " + out["q8"] + ", and " + out["left"] + " is left. With a context of " + out["q8ctx"] + " it fits."
 	case out["q8"] != "" && out["q4"] != "":
-		return out["q8"] + " instead of " + units.Amount(ledger.Requested(c)) + " (q4_0: " + out["q4"] + ")."
+		return "It takes " + out["q8"] + " instead of " + units.Amount(ledger.Requested(c)) + " (q4_0: " + out["q4"] + ")."
 	}
 	return ""
 }
@@ -228,7 +228,7 @@ func deepSeek(c *ledger.Case) string {
 	if name := strings.ToLower(c.ModelName()); name != "model" && !strings.Contains(name, "deepseek") || !dialect.OldBuild(c) && name == "model" {
 		return ""
 	}
-	return "; DeepSeek's large models have it since May 2025 only (on NVIDIA from RTX 30 on): for them update first, then it is `-fa on`."
+	return ". DeepSeek's large models have it only since May 2025 (on NVIDIA from RTX 30 on): update first, then add `-fa on`."
 }
 
 // unevenHeads: keys and values of DeepSeek's large models have heads of
@@ -266,7 +266,7 @@ func gpuName(c *ledger.Case) string {
 // moment is when a buffer was asked for while the program ran.
 func moment(c *ledger.Case) string {
 	if c.Phase == "inference" && c.Failure.Stage == "compute" {
-		return "The model was loaded and running, and reserved its working memory again."
+		return "The model was already running when it needed more working memory."
 	}
 	return ""
 }
@@ -298,7 +298,7 @@ func lookAt(c *ledger.Case) string {
 
 // hostNumbers say what system memory was to hold.
 func hostNumbers(c *ledger.Case) map[string]string {
-	out := map[string]string{"part": "for the part of the model that stays off the GPU", "little": ""}
+	out := map[string]string{"part": "for the part of the model that is not on the GPU", "little": ""}
 	switch c.Failure.Stage {
 	case "compute":
 		out["part"] = "of working memory"
@@ -306,7 +306,7 @@ func hostNumbers(c *ledger.Case) map[string]string {
 		out["part"] = "in one buffer"
 	}
 	if below(units.GiB)(c) {
-		out["little"] = "A piece that small is usually refused only when almost nothing is left."
+		out["little"] = "So small an amount is usually refused only when almost nothing is left."
 	}
 	return out
 }

@@ -15,13 +15,13 @@ import (
 // pinnedCard is about weights in RAM that a CUDA build takes as pinned memory.
 var pinnedCard = cause.Card{
 	ID: "llama.cpp/pinned", Kinds: atWork, If: pinnedWeights, Figures: pinnedFigures,
-	Cause: cause.HostMemory, Weight: cause.Strong, Headline: "was refused pinned system memory for its weights, not memory of the card",
-	Means: "The command puts no layers on the GPU (`-ngl`), so the model[[, {ram} with its work,]] goes to RAM, and it failed right after the line that counts that. A CUDA build of 2023 takes that buffer as pinned memory[[ ({unmapped})]]; WSL and Windows allow only a part of RAM for it, and CUDA reports that as out of memory.[[ {tmpfs}]]",
-	Not:   "Fewer layers on the GPU: it has none.",
+	Cause: cause.HostMemory, Weight: cause.Strong, Headline: "could not get pinned system memory (RAM) for its weights; the GPU is not full",
+	Means: "The command sets no `-ngl`, so the model[[ ({ram} with its working memory)]] goes to RAM. CUDA builds of 2023 ask for that RAM as pinned memory[[ ({unmapped})]]. WSL and Windows allow only part of the RAM to be pinned, and CUDA reports the refusal as out of memory.[[ {tmpfs}]]",
+	Not:   "Fewer layers on the GPU: there are none on it.",
 	Cures: []cause.Cure{
-		{Fix: "use_mmap", Title: "Turn memory mapping (mmap) back on", If: unmapped, Told: "Without `--no-mmap` no such buffer is made:", Steps: mappedAgain, Cost: "free"},
-		{Fix: "upgrade_version", Title: "Turn off pinned memory, or update", Told: "Newer builds fall back to ordinary memory by themselves (and need a GGUF file). In this one, before the start:", Kind: "env", Text: "export GGML_CUDA_NO_PINNED=1", Cost: "prompts are read a little slower"},
-		{Fix: "raise_memory_limit", Title: "Under WSL: raise its memory limit", Told: "`%UserProfile%\\.wslconfig`, section `[wsl2]`: `memory=` three quarters of your RAM, then `wsl --shutdown`; it has half unless set.", Cost: "less for Windows"},
+		{Fix: "use_mmap", Title: "Turn memory mapping (mmap) back on", If: unmapped, Told: "Without `--no-mmap` it needs no pinned memory:", Steps: mappedAgain, Cost: "free"},
+		{Fix: "upgrade_version", Title: "Turn off pinned memory, or update", Told: "Newer builds fall back to ordinary RAM by themselves, but need a GGUF file. With this build, set this before the start:", Kind: "env", Text: "export GGML_CUDA_NO_PINNED=1", Cost: "prompts are read a little slower"},
+		{Fix: "raise_memory_limit", Title: "Under WSL: raise its memory limit", Told: "WSL gets half of the RAM unless told otherwise. In `%UserProfile%\\.wslconfig`, under `[wsl2]`, set `memory=` to three quarters of your RAM, such as `memory=24GB`. Then run `wsl --shutdown`.", Cost: "less for Windows"},
 	},
 	Sources: []string{"llama.cpp/ggml-cuda.cu", llamaThreads + "1230"}, Solved: 1,
 }
@@ -38,10 +38,10 @@ func pinnedWeights(c *ledger.Case) bool {
 func pinnedFigures(c *ledger.Case) map[string]string {
 	out := map[string]string{"ram": units.Amount(ledger.Sized(c, "weights")), "unmapped": "", "tmpfs": ""}
 	if unmapped(c) {
-		out["unmapped"] = "`--no-mmap` has it copied"
+		out["unmapped"] = "because of `--no-mmap`"
 	}
 	if strings.HasPrefix(c.ModelName(), "/mnt/wsl/") {
-		out["tmpfs"] = "/mnt/wsl lies in RAM itself: the file takes its size there a second time."
+		out["tmpfs"] = "The file also lies on /mnt/wsl, which is RAM itself, so it takes its size twice."
 	}
 	return out
 }
@@ -65,5 +65,5 @@ func metalRepeats(c *ledger.Case) map[string]string {
 	if len(c.Facts.Failures) < 3 || dialect.Said(c, stops) {
 		return map[string]string{"garbage": ""}
 	}
-	return map[string]string{"garbage": "The error repeats, so this build goes on after it: what it answers since then is unusable."}
+	return map[string]string{"garbage": "The error repeats because this build goes on after it: what it answers since then is unusable."}
 }

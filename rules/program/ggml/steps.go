@@ -147,7 +147,7 @@ const twoChanges = "Two changes together: flash attention is off, and without it
 var llamaWhys = map[string]func(*ledger.Case) string{
 	// On what the context rests, and what it costs besides its cache.
 	"lower_context": figures.Why(cause.If(when.All(when.Any(stage("kv"), stage("compute")), noFlash, when.Not(onSYCL)), cause.None, twoChanges)),
-	"fewer_gpu_layers": figures.Why(cause.If(softwareDevice, cause.None, "This Vulkan device is no GPU but a driver that computes on the CPU (llvmpipe). What it takes is system memory (RAM), a second time beside the mapped file; "+
+	"fewer_gpu_layers": figures.Why(cause.If(softwareDevice, cause.None, "This Vulkan device is not a GPU but a driver that runs on the CPU (llvmpipe). It takes system memory (RAM), so "+
 		"nothing is lost without it. If there is a GPU in this computer, its Vulkan driver is missing.")),
 }
 
@@ -157,20 +157,20 @@ func noFlash(c *ledger.Case) bool { return scores(c, contextOf(c)) > 0 }
 func llamaQuant(c *ledger.Case) []step.Step {
 	b := budgetOf(c)
 	if file, ok := b.FileThatFits(c); ok {
-		return []step.Step{{Kind: "text", Text: fmt.Sprintf("Download a smaller GGUF of the same model, of %s at most (the present one puts %s on the card): Q4_K_M, then IQ4_XS, Q3_K_M.", units.Amount(file), units.Amount(b.Weights))}}
+		return []step.Step{{Kind: "text", Text: fmt.Sprintf("Download a smaller GGUF file of the same model, of %s at most (this one puts %s on the GPU): try Q4_K_M, then IQ4_XS, Q3_K_M.", units.Amount(file), units.Amount(b.Weights))}}
 	}
 	room := "at least 1.5 GiB below the free GPU memory"
 	if ledger.InHost(c) {
 		room = "at least 1.5 GiB below the free RAM"
 	}
-	return []step.Step{{Kind: "text", Text: "Download a smaller GGUF of the same model, " + room + ": Q4_K_M is about half of a Q8_0 and three quarters of a Q6_K, with little loss; then IQ4_XS, Q3_K_M."}}
+	return []step.Step{{Kind: "text", Text: "Download a smaller GGUF file of the same model, " + room + ". Q4_K_M is about half of a Q8_0 and three quarters of a Q6_K, with little loss. Smaller still: IQ4_XS, Q3_K_M."}}
 }
 
 // llamaSplit takes weight off the card that is full.
 func llamaSplit(c *ledger.Case) []step.Step {
 	d, shares := dialect.Of(c), books.SharesText(c)
 	if d.Settings["balance_split"] == "" || shares == "" {
-		return []step.Step{{Kind: "text", Text: "Give the full GPU a smaller share of the layers (llama.cpp: `-ts 2,3`, in the order of the GPUs; the numbers are proportions)."}}
+		return []step.Step{{Kind: "text", Text: "Give the full GPU a smaller share of the layers: llama.cpp's `-ts 2,3` takes one number for each GPU, in their order (the numbers are proportions)."}}
 	}
 	if c.Says("koboldcpp") {
 		shares = strings.ReplaceAll(shares, ",", " ") // koboldcpp.py: nargs='+'
@@ -201,7 +201,11 @@ func llamaSelect(c *ledger.Case) []step.Step {
 	}
 	names := map[string]string{"cuda": "CUDA_VISIBLE_DEVICES=%d", "rocm": "HIP_VISIBLE_DEVICES=%d", "vulkan": "GGML_VK_VISIBLE_DEVICES=%d", "sycl": "ONEAPI_DEVICE_SELECTOR=level_zero:%d"}
 	if set, ok := names[c.Backend]; ok {
-		return []step.Step{{Kind: "env", Text: fmt.Sprintf(set, other)}}
+		verb := "export "
+		if c.Windows() {
+			verb = "set "
+		}
+		return []step.Step{{Kind: "env", Text: verb + fmt.Sprintf(set, other)}}
 	}
 	return []step.Step{{Kind: "shell", Text: "llama-server --list-devices"}, {Kind: "shell", Text: "llama-server --device CUDA0"}}
 }

@@ -31,11 +31,11 @@ func syclPiece(id string, weight cause.Level, holds func(*ledger.Case) bool) cau
 			}
 			return out
 		},
-		Headline: "was refused one buffer of {asked} on an Intel GPU[[, with {claimed} listed as free]]",
-		Means:    "{asked} was asked for in one piece. Intel's driver refuses single buffers above 4 GiB unless asked to allow them, which llama.cpp does by itself since May 2026 only; some drivers of 2026 still fail above about 19 GiB on Arc Pro B65 and B70.[[ {claimed} was listed as free, so the GPU is not full, unless something took memory since.]]",
+		Headline: "could not get one buffer of {asked} on an Intel GPU[[, with {claimed} listed as free]]",
+		Means:    "Intel's driver refuses single buffers above 4 GiB unless a program asks for them. llama.cpp asks only since May 2026. Some drivers of 2026 still fail above about 19 GiB on Arc Pro B65 and B70.[[ {claimed} was listed as free, so the GPU is probably not full.]]",
 		Cures: []cause.Cure{
 			does("fix_shape", "Allow buffers above 4 GiB", "env", "export UR_L0_ENABLE_RELAXED_ALLOCATION_LIMITS=1", "may be a little slower"),
-			does("upgrade_version", "Update llama.cpp and the driver, or use the Vulkan build", "text", "Builds since September 2026 ask for smaller pieces on Arc Pro B65 and B70. llama.cpp's releases also have a Vulkan build for the same GPU: the same model and options, without oneAPI.", "half an hour"),
+			does("upgrade_version", "Update llama.cpp and the driver, or use the Vulkan build", "text", "Builds since September 2026 use smaller pieces on Arc Pro B65 and B70. The Vulkan build from llama.cpp's releases runs on the same GPU with the same model and options, without oneAPI.", "half an hour"),
 			where(when.Any(stage("weights"), bare), as("fewer_gpu_layers", "Put fewer layers on the GPU", "the rest runs on the CPU: slower")),
 			where(when.Not(when.Any(stage("weights"), bare)), as("lower_ubatch", "Lower the physical batch size", "slower prompts")),
 			where(when.Not(when.Any(stage("weights"), bare)), as("lower_context", "Shorten the context", "shorter conversations")),
@@ -50,13 +50,13 @@ var vulkanPiece = cause.Card{
 		asked := ledger.Requested(c)
 		return onVulkan(c) && c.Failure.Stage == "weights" && asked > pieceLimit*7/8 && asked < pieceLimit && !unified(c) && !byOllama(c)
 	},
-	Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "did not load: one piece of the weights, {asked}, was refused on {gpu}",
-	Means: "Builds before February 2025 take the weights in pieces as large as the driver allows, 4 GiB with most. Either the GPU was full, or the driver refused so large a piece although memory was free: some do. The log does not show how much there was.",
-	Not:   "A shorter context or smaller batch: the weights were refused before either counted.",
+	Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "did not load: {gpu} did not give one piece of {asked} for the weights",
+	Means: "Vulkan builds before February 2025 load the weights in pieces as large as the driver allows, usually 4 GiB. Either the GPU was full, or the driver refused so large a piece although memory was free; some do.",
+	Not:   "A shorter context or smaller batch: the weights come first, and they did not fit.",
 	Cures: []cause.Cure{
 		does("fix_shape", "Ask for pieces of 1 GiB", "env", "export GGML_VK_FORCE_MAX_ALLOCATION_SIZE=1073741824   # then start it as before", "free to try"),
-		does("upgrade_version", "Update llama.cpp", "text", "Builds since February 2025 ask for at most 1 GiB at a time by themselves.", "a download"),
-		does("fewer_gpu_layers", "If it fails all the same: put fewer layers on the GPU", "text", "Half of them (`-ngl 16` for a 7B model), and half again until it loads. `nvtop` shows how far it fills the GPU.", "slower"),
+		does("upgrade_version", "Update llama.cpp", "text", "Builds since February 2025 use pieces of at most 1 GiB by themselves.", "a download"),
+		does("fewer_gpu_layers", "If it still fails: put fewer layers on the GPU", "text", "Start with half of them (`-ngl 16` for a 7B model), and halve again until it loads. Then raise it while `{look}` shows room.", "slower"),
 	},
 	Sources: []string{"llama.cpp/ggml/src/ggml-vulkan/ggml-vulkan.cpp", llamaThreads + "5441", "https://github.com/geerlingguy/raspberry-pi-pcie-devices/issues/706"},
 }

@@ -61,22 +61,22 @@ func CrammedFigures(c *ledger.Case) map[string]string {
 }
 
 const (
-	CrammedHeadline = "did not load: about {held} or more of {gpu} was in use already"
-	CrammedMeans    = "{asked} was refused: all weights of this model that go to {gpu} ({kind}, {whole}). So the GPU is large enough, but most of it was in use before: an earlier run, another model server, a notebook, or another model of this one."
+	CrammedHeadline = "did not load: other programs already use most of {gpu}, at least about {held}"
+	CrammedMeans    = "{asked} is everything that this model puts on {gpu} as weights, and a {kind} has {whole}. So the GPU is large enough, but something else fills it: an earlier run, another model server, a notebook, or another model of this program."
 )
 
 // What cards say of it: the first lines of a start tell what was free before it,
 // and a card that was half full then is not too small.
 const (
 	TakenHeadline = "did not load: other programs held {held} of {gpu} before it began"
-	TakenMeans    = "Before anything was loaded, {had} of the {whole} of {gpu} was free: other programs held {held}. This program needs {need} there as far as the log tells, which fits on the empty GPU."
+	TakenMeans    = "Only {had} of {whole} was free before loading began. This model needs at least {need} on {gpu}, which would fit if the GPU were empty."
 )
 
 var takenCards = []cause.Card{{
 	ID: "llama.cpp/card-taken", Kinds: refused, If: when.All(device("weights", "kv", "compute", ""), when.Not(byOllama), Taken), Figures: TakenFigures,
 	Cause: cause.LeakedProcess, Weight: cause.Decisive, Headline: TakenHeadline, Means: TakenMeans,
 	Cures: []cause.Cure{
-		{Fix: "kill_stale_process", Title: "See which process holds the GPU, and end it", Told: "`{look}` lists the processes: an earlier run, another model server, a notebook.", Cost: "what it had not saved"},
+		{Fix: "kill_stale_process", Title: "See which process holds the GPU, and end it", Told: "Look in `{look}` for an earlier run, another model server, a notebook or a game.", Cost: "unsaved work in it is lost"},
 		as("fewer_gpu_layers", "Keep both: put fewer layers on the GPU", "slower"),
 	},
 	Sources: []string{"llama.cpp/src/llama.cpp", "llama.cpp/ggml/src/ggml-cuda/ggml-cuda.cu"},
@@ -85,8 +85,8 @@ var takenCards = []cause.Card{{
 	Cause: cause.LeakedProcess, Weight: cause.Decisive, Headline: CrammedHeadline, Means: CrammedMeans,
 	Not: "A smaller quantisation, as long as something else fills the GPU.",
 	Cures: []cause.Cure{
-		{Fix: "kill_stale_process", Title: "See which process holds the GPU, and end it", Told: "`{look}` lists the processes.", Cost: "what it had not saved"},
-		{Fix: "select_gpu", If: severalDevices, Title: "Or use another GPU", Told: "`{look}` shows which one is free; start it with `CUDA_VISIBLE_DEVICES=2` (AMD: `HIP_VISIBLE_DEVICES`), for example. In Docker `--gpus device=2`.", Cost: "free"},
+		{Fix: "kill_stale_process", Title: "See which process holds the GPU, and end it", Told: "`{look}` shows what uses it.", Cost: "unsaved work in it is lost"},
+		{Fix: "select_gpu", If: severalDevices, Title: "Or use another GPU", Told: "`{look}` shows which one is free. For GPU 2, start it with `CUDA_VISIBLE_DEVICES=2` (AMD: `HIP_VISIBLE_DEVICES=2`). In Docker: `--gpus device=2`.", Cost: "free"},
 		as("fewer_gpu_layers", "Keep both: put fewer layers on the GPU", "slower"),
 	},
 	Sources: []string{"llama.cpp/src/llama-model.cpp", "llama.cpp/ggml/src/ggml-cuda/ggml-cuda.cu", "https://github.com/TabbyML/tabby/issues/1498"},

@@ -79,7 +79,7 @@ var steps = map[string]func(*ledger.Case) []step.Step{
 			image := map[bool]string{true: "ollama/ollama:rocm", false: "ollama/ollama"}[c.Backend == "rocm"]
 			return []step.Step{{Kind: "shell", Text: "docker pull " + image + "   # then start the container again; models stay in its volume"}}
 		case c.Windows() || c.Reader.OS == "mac":
-			return []step.Step{told("Take the installer from ollama.com; models are kept.")}
+			return []step.Step{told("Run the installer from ollama.com. Your models are kept.")}
 		case c.Reader.OS == "linux":
 			return []step.Step{{Kind: "shell", Text: "curl -fsSL https://ollama.com/install.sh | sh   # models are kept"}}
 		}
@@ -92,7 +92,7 @@ var steps = map[string]func(*ledger.Case) []step.Step{
 		return []step.Step{{Kind: "text", Text: fmt.Sprintf("In a container: raise its limit (`docker run -m %dg`, `mem_limit:` in compose, Docker Desktop > Settings > Resources > Memory).", limitGiB(c))}}
 	},
 	"close_other_apps": func(c *ledger.Case) []step.Step {
-		return lookThen(c, "A model stays loaded for 5 minutes after its last use, embedding models too; `ollama stop NAME` (the name that `ollama ps` shows) frees it at once. Then close browsers and other AI programs.")
+		return lookThen(c, "A model stays loaded for 5 minutes after its last use, embedding models too. `ollama stop NAME` (the name that `ollama ps` shows) unloads it at once. Then close browsers and other AI programs.")
 	},
 }
 
@@ -115,7 +115,7 @@ func lowerTag(c *ledger.Case) []step.Step {
 	if tag := tagOf4(c); tag != "" {
 		return []step.Step{{Kind: "shell", Text: "ollama run " + quote.Shell(tag)}}
 	}
-	return []step.Step{told("Choose a tag of the model with fewer bits on ollama.com/library (`...-q4_K_M`; the plain tags usually are that already), and `ollama run` it.")}
+	return []step.Step{told("Choose a smaller tag of the model on ollama.com/library, such as `...-q4_K_M`, and `ollama run` it. The plain tags usually are that already.")}
 }
 
 func restart(c *ledger.Case) []step.Step {
@@ -164,12 +164,12 @@ func smaller(c *ledger.Case) []step.Step {
 		have = cardBytes(c)
 	}
 	if s, ok := fitting(c, have); ok {
-		return []step.Step{told("Up to about %dB at 4 bit fits in %s with a short context, for example:", s.params, units.Amount(have)), {Kind: "shell", Text: "ollama run " + s.tag}}
+		return []step.Step{told("About %dB at 4 bit fits into %s with a short context, for example:", s.params, units.Amount(have)), {Kind: "shell", Text: "ollama run " + s.tag}}
 	}
 	if family, _, _ := strings.Cut(named(c), ":"); family != "MODELNAME" && !strings.Contains(family, "/") {
-		return []step.Step{told("Smaller sizes, if the family has them, are on ollama.com/library/%s/tags: one needs its file's size and 1 to 2 GB more.", family)}
+		return []step.Step{told("See ollama.com/library/%s/tags for smaller sizes. A model needs its file's size plus 1 to 2 GB.", family)}
 	}
-	return []step.Step{told("Choose a smaller size of the family on ollama.com/library (a tag like `:4b` or `:8b`; the plain tags are 4 bit): it needs its file's size and 1 to 2 GB more. `ollama list` shows the sizes of what you have.")}
+	return []step.Step{told("Choose a smaller size on ollama.com/library, such as a tag with `:4b` or `:8b`. A model needs its file's size plus 1 to 2 GB; `ollama list` shows the sizes of yours.")}
 }
 
 // cardBytes is what the failing card has in all, 0 where neither log nor

@@ -116,17 +116,17 @@ func server(c *ledger.Case, variables ...string) []step.Step {
 	}
 	switch {
 	case inDocker(c):
-		return []step.Step{told("In docker compose, under Ollama's service; then `docker compose up -d` (with `docker run`: `-e NAME=VALUE` for each)."), {Kind: "config", Text: "environment:\n" + each("  - ", "")}}
+		return []step.Step{told("In the compose file, under Ollama's service; then `docker compose up -d` (with `docker run`: `-e NAME=VALUE` for each)."), {Kind: "config", Text: "environment:\n" + each("  - ", "")}}
 	case c.Windows():
-		return []step.Step{told("Quit Ollama in the tray, run this in a terminal, start Ollama again."), {Kind: "shell", Text: strings.ReplaceAll(each("setx ", ""), "=", " ")}}
+		return []step.Step{told("Quit Ollama in the tray, run this in a terminal, and start Ollama again."), {Kind: "shell", Text: strings.ReplaceAll(each("setx ", ""), "=", " ")}}
 	case c.Reader.OS == "mac":
 		return []step.Step{told("Then quit Ollama in the menu bar and start it again."), {Kind: "shell", Text: strings.ReplaceAll(each("launchctl setenv ", ""), "=", " ")}}
 	case c.Reader.OS == "linux":
-		return []step.Step{told("`sudo systemctl edit ollama`, add these lines, save, then `sudo systemctl restart ollama`."), {Kind: "config", Text: "[Service]\n" + each(`Environment="`, `"`)}}
+		return []step.Step{told("Run `sudo systemctl edit ollama`, add these lines, save, then run `sudo systemctl restart ollama`."), {Kind: "config", Text: "[Service]\n" + each(`Environment="`, `"`)}}
 	}
 	return []step.Step{
-		told("On Linux by `sudo systemctl edit ollama` (`Environment=\"NAME=VALUE\"` below `[Service]`), on Windows by `setx NAME VALUE`, %sin Docker by `-e NAME=VALUE`.", map[bool]string{true: "on a Mac by `launchctl setenv NAME VALUE`, "}[c.Backend == "metal" || c.Backend == ""]),
-		{Kind: "config", Text: "# environment of the Ollama server, then restart it\n" + each("", "")},
+		told("Linux: `sudo systemctl edit ollama`, and add `Environment=\"NAME=VALUE\"` under `[Service]`; Windows: `setx NAME VALUE`; %sDocker: `-e NAME=VALUE`.", map[bool]string{true: "Mac: `launchctl setenv NAME VALUE`; "}[c.Backend == "metal" || c.Backend == ""]),
+		{Kind: "config", Text: "# set these for the Ollama server, then restart it\n" + each("", "")},
 	}
 }
 
@@ -190,9 +190,9 @@ func layers(c *ledger.Case) []step.Step {
 	}
 	keep, of := kept(c)
 	if of == 0 {
-		return append([]step.Step{told("Set `num_gpu` to about 15 %% less than Ollama took by itself, and lower it until it runs; `%s` shows that number (`offloaded 29/33` or `layers.offload=29`).", planned(c))}, modelfile(c, "num_gpu 20")...)
+		return append([]step.Step{told("Set `num_gpu` to about 15 %% less than Ollama chose, and lower it until it runs. `%s` shows how many it chose (`offloaded 29/33` or `layers.offload=29`).", planned(c))}, modelfile(c, "num_gpu 20")...)
 	}
-	return append([]step.Step{told("Set `num_gpu` to about 15 %% less than Ollama took by itself: of %d that leaves %d (`PARAMETER num_gpu %[2]d`), and lower it until it runs; `%[3]s` shows how many it took.", of, keep, planned(c))}, modelfile(c, fmt.Sprintf("num_gpu %d", keep))...)
+	return append([]step.Step{told("Set `num_gpu` to about 15 %% less than Ollama chose, and lower it until it runs. Of %d layers that is %d; `%[3]s` shows how many it chose.", of, keep, planned(c))}, modelfile(c, fmt.Sprintf("num_gpu %d", keep))...)
 }
 
 // tokens is the context to set: half of what a cache of that size is for, where
@@ -244,9 +244,9 @@ func context(c *ledger.Case) []step.Step {
 	}
 	switch {
 	case c.Near("homeassistant.components.ollama"):
-		return []step.Step{told("In Home Assistant: Settings, Devices & services, Ollama, the conversation agent: Context window size %d. What it sends overrides Ollama's own setting.", n)}
+		return []step.Step{told("In Home Assistant: Settings, Devices & services, Ollama, your conversation agent: set the context window size to %d.", n)}
 	case of == 0 && explained(c, "tokens") == 0 && era.Lacks(c, "ollama", era.DefaultContext):
-		return []step.Step{told("Where a Modelfile, a front end or your request sets `num_ctx`, halve it; unset it is 2,048 in this version.")}
+		return []step.Step{told("If a Modelfile, a front end or your request sets `num_ctx`, halve it. The default is 2,048 in this version.")}
 	case c.Near(llamaIndex...):
 		return []step.Step{told("In your code: `llm = Ollama(model=%q, context_window=%d)`%s.", named(c), n, now)}
 	case c.Near(langchain...):
@@ -258,12 +258,12 @@ func context(c *ledger.Case) []step.Step {
 		if s := era.Since(c, "ollama", "OLLAMA_CONTEXT_LENGTH"); s != "" {
 			since = " (" + s + ")"
 		}
-		return append([]step.Step{told("For all models%s; a `num_ctx` of a Modelfile, front end or request overrides it.", since)}, server(c, fmt.Sprintf("OLLAMA_CONTEXT_LENGTH=%d", n))...)
+		return append([]step.Step{told("This sets it for all models%s. If a Modelfile, front end or request sets `num_ctx`, lower it there.", since)}, server(c, fmt.Sprintf("OLLAMA_CONTEXT_LENGTH=%d", n))...)
 	case c.Phase == "inference" && named(c) != "MODELNAME" && !inDocker(c):
-		return append([]step.Step{told("In the chat of `ollama run`: `/set parameter num_ctx %d`; for good by a copy of the model.", n)}, modelfile(c, fmt.Sprintf("num_ctx %d", n))...)
+		return append([]step.Step{told("In `ollama run` type `/set parameter num_ctx %d`. To keep it, make a copy of the model:", n)}, modelfile(c, fmt.Sprintf("num_ctx %d", n))...)
 	}
 	if now != "" {
-		return append([]step.Step{told("Only if it is longer now.")}, modelfile(c, fmt.Sprintf("num_ctx %d", n))...)
+		return append([]step.Step{told("This helps only if the context is longer now.")}, modelfile(c, fmt.Sprintf("num_ctx %d", n))...)
 	}
 	return modelfile(c, fmt.Sprintf("num_ctx %d", n))
 }

@@ -31,7 +31,7 @@ var likes = []size{{"", 671, 404e9}, {"", 235, 142e9}, {"", 120, 65e9}, {"", 70,
 func shape(c *ledger.Case) string {
 	need := ledger.SizeOf(c.F().SystemRequired)
 	if full, card, weights, cache := amountOf(c, "plan_full"), amountOf(c, "plan_partial"), amountOf(c, "plan_weights"), amountOf(c, "plan_kv"); full != "" && card != "" && weights != "" && cache != "" {
-		return fmt.Sprintf("By its plan the model takes %s in all: %s of weights, %s of cache, the rest is working memory; %s of that goes to the card.", full, weights, cache, card)
+		return fmt.Sprintf("Ollama counts %s for this model: %s of weights, %s of KV cache, the rest is working memory. %s of that goes to the GPU.", full, weights, cache, card)
 	}
 	if m := ledger.Named(c); m.Parameters > 0 {
 		format, bits := m.Format, "in "+m.Format
@@ -41,19 +41,19 @@ func shape(c *ledger.Case) string {
 		if w, ok := fit.WeightBytes(m.Parameters, format); ok && named(c) != "MODELNAME" {
 			switch {
 			case w*2 <= need:
-				return fmt.Sprintf("%s takes only about %s %s: the rest is context, times the requests that are served at once.", named(c), units.Amount(w), bits)
+				return fmt.Sprintf("%s takes only about %s %s. The rest is the context, times the number of parallel requests.", named(c), units.Amount(w), bits)
 			case w*4 >= need*3:
 				return fmt.Sprintf("%s takes about %s %s, so it is the weights, not the context.", named(c), units.Amount(w), bits)
 			}
-			return fmt.Sprintf("%s takes about %s %s; context and working memory come on top.", named(c), units.Amount(w), bits)
+			return fmt.Sprintf("%s takes about %s %s. Context and working memory come on top.", named(c), units.Amount(w), bits)
 		}
 	}
 	for _, s := range likes {
 		if s.bytes*95/100 <= need && need <= s.bytes*6/5 {
-			return fmt.Sprintf("That much is a %dB model at 4 bit with a short context, or a smaller one with a long context or several requests at once.", s.params)
+			return fmt.Sprintf("A %dB model at 4 bit needs that much, or a smaller one with a long context or several parallel requests.", s.params)
 		}
 	}
-	return "Weights that large, or a smaller model with a long context or several requests at once: the line does not tell."
+	return "The model itself may be that large, or its context is long; the line does not say."
 }
 
 // halfShort: closing programs does not give that much.
@@ -76,8 +76,8 @@ func systemFigures(c *ledger.Case) map[string]string {
 		"lack": "less than 0.1 GiB", "shape": shape(c), "ram": amountOf(c, "ram_free"), "all": amountOf(c, "ram_total"), "swap": amountOf(c, "swap_free"),
 		"small": fmt.Sprintf("%d GB", have*7/10/1e9), "slots": fmt.Sprint(ggml.Slots(c)), "saved": fmt.Sprint(100 - 100/ggml.Slots(c)), "limit": fmt.Sprintf("%dg", limitGiB(c)),
 	}
-	if out["compared"] = "what does not go to a GPU (weights, context, working memory) with free RAM and swap"; c.Contains("too large for this system") { // 0.3 to 0.5
-		out["compared"] = "what the model needs in all with what this system has left"
+	if out["compared"] = "everything that is not on a GPU fits into free RAM and swap"; c.Contains("too large for this system") { // 0.3 to 0.5
+		out["compared"] = "the whole model fits into what this system has left"
 	}
 	if m := missing(c); m >= units.GiB/20 {
 		out["lack"] = c.Shortfall.String()
@@ -89,17 +89,17 @@ func systemFigures(c *ledger.Case) map[string]string {
 }
 
 const (
-	checks  = "Before it loads, Ollama compares {compared}[[: {ram} of {all} RAM was free, and {swap} of swap]]. "
-	noSwap  = "A limit of the container, WSL or VM counts as all there is: raise it if the machine has more. Swap passes this check too, and is very slow."
+	checks  = "Before it loads a model, Ollama checks that {compared}.[[ {ram} of {all} RAM was free, and {swap} of swap.]] "
+	noSwap  = "In a container, WSL or a VM its own memory limit counts; raise it if the machine has more. Swap also passes this check, but is very slow."
 	noLayer = "Fewer layers on the GPU: they would need more RAM, not less."
 )
 
 var (
 	unload = does("close_other_apps", "See what else is loaded, and unload it",
-		"A model stays loaded for 5 minutes after its last use, embedding models too; `ollama stop NAME` frees it at once. Then close browsers and other AI programs.", "free", look)
-	raise   = says("raise_memory_limit", "In a container, pod or VM: raise its memory limit", "Docker: `docker update --memory {limit} --memory-swap {limit} NAME`; compose: `mem_limit: {limit}`; Kubernetes: `resources.limits.memory` of the deployment; Docker Desktop and WSL: the VM's memory. That limit counts as all there is.", "only if the machine has it")
+		"A model stays loaded for 5 minutes after its last use, embedding models too. `ollama stop NAME` unloads it at once. Then close browsers and other AI programs.", "free", look)
+	raise   = says("raise_memory_limit", "In a container, pod or VM: raise its memory limit", "Docker: `docker update --memory {limit} --memory-swap {limit} NAME`; compose: `mem_limit: {limit}`; Kubernetes: `resources.limits.memory`; Docker Desktop and WSL: the VM's memory.", "only if the machine has it")
 	shorten = does("lower_context", "If the model's file is well below {small}: shorten the context",
-		"Most of the rest is then context. `OLLAMA_NUM_PARALLEL=1` for the server makes it for one request only; `OLLAMA_FLASH_ATTENTION=1` with `OLLAMA_KV_CACHE_TYPE=q8_0` about halves its cache.", "shorter conversations", context)
+		"Set `OLLAMA_NUM_PARALLEL=1` for the server and a lower `num_ctx`; most of the rest is then context. `OLLAMA_FLASH_ATTENTION=1` with `OLLAMA_KV_CACHE_TYPE=q8_0` about halves the KV cache.", "shorter conversations", context)
 	takeLess = as("use_smaller_model", "Use a smaller model or quantisation", "lower quality")
 )
 
@@ -111,11 +111,11 @@ func inContainer(id string, said []string, holds func(*ledger.Case) bool) cause.
 	}
 	return cause.Card{
 		ID: id, Kinds: denied, Said: said, If: when.All(checked, holds), Figures: systemFigures,
-		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "refused to load the model: {lack} of system memory short in its container",
-		Means: checks + "{shape} In a container {room} is the container's limit, or that of Docker Desktop's virtual machine (usually half of the RAM), not the machine's memory.",
+		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "refused to load the model: {lack} of system memory (RAM) is missing in its container",
+		Means: checks + "{shape} The {room} is what the container may use: its own limit, or that of Docker Desktop's virtual machine (usually half of the RAM).",
 		Not:   noLayer,
 		Cures: []cause.Cure{
-			does("raise_memory_limit", "Raise the memory limit of the container or Docker's VM", "Docker Desktop: Settings, Resources, Memory limit; with its WSL engine `memory=16GB` below `[wsl2]` in the file .wslconfig of your user folder, then `wsl --shutdown`. Docker without Desktop: the container's own limit:", "only if the machine has it", func(c *ledger.Case) []step.Step {
+			does("raise_memory_limit", "Raise the memory limit of the container or Docker's VM", "Docker Desktop: Settings, Resources, Memory limit. With WSL: set `memory=16GB` under `[wsl2]` in the file .wslconfig in your user folder, then `wsl --shutdown`. Docker on Linux:", "only if the machine has it", func(c *ledger.Case) []step.Step {
 				return []step.Step{{Kind: "shell", Text: fmt.Sprintf("docker update --memory %dg --memory-swap %[1]dg ollama", limitGiB(c))}}
 			}),
 			as("use_smaller_model", "Use a smaller model", "lower quality"),
@@ -158,12 +158,12 @@ func holders(c *ledger.Case) []step.Step {
 
 var systemCards = []cause.Card{
 	{
-		ID: "ollama/system-parallel", Kinds: denied, If: manyRequests, Figures: systemFigures,
-		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "refused to load the model: {lack} of system memory short",
-		Means: checks + "The server makes room for {slots} requests at once, so that the context counts {slots} times in the {asked}.",
+		ID: "ollama/system-parallel", Kinds: denied, If: when.All(checked, manyRequests), Figures: systemFigures,
+		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "refused to load the model: {lack} of system memory (RAM) is missing",
+		Means: checks + "The server reserves the context for {slots} requests at the same time, so it counts {slots} times.",
 		Not:   noLayer, Later: noSwap,
 		Cures: []cause.Cure{
-			does("lower_parallel", "Serve one request at a time", "It takes {saved} % off the context's part of that sum.", "others wait", func(c *ledger.Case) []step.Step {
+			does("lower_parallel", "Serve one request at a time", "That saves {saved} % of what the context needs.", "others wait", func(c *ledger.Case) []step.Step {
 				return server(c, "OLLAMA_NUM_PARALLEL=1", "OLLAMA_MAX_LOADED_MODELS=1")
 			}),
 			does("lower_context", "Shorten the context", "", "shorter conversations", context), unload,
@@ -172,12 +172,12 @@ var systemCards = []cause.Card{
 	},
 	{
 		ID: "ollama/system-taken", Kinds: denied, If: when.All(checked, taken, when.Not(slightly)), Figures: takenFigures,
-		Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "refused to load the model: {lack} of system memory short, and {used} is in use by others",
-		Means: checks + "The machine's {all} would hold the {asked}, but something else uses it; reclaimable file cache counts as free. {shape}",
-		Not:   noLayer, Later: "In a container its limit counts as all there is, if it has one.",
+		Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "refused to load the model: {lack} of system memory (RAM) is missing, and {used} is in use",
+		Means: checks + "The machine's {all} would be enough, but something else uses it (cached files count as free). {shape}",
+		Not:   noLayer, Later: "In a container its own memory limit counts, if it has one.",
 		Cures: []cause.Cure{
-			does("close_other_apps", "Find what holds the {used}, and stop it", "Other models (`ollama ps`, then `ollama stop NAME`), programs, files in RAM (tmpfs, `/dev/shm`), huge pages; the ZFS cache counts as used too.", "free", holders),
-			either(onLinux, does("add_swap", "Add swap for the rest", "", "slow where it is used", func(c *ledger.Case) []step.Step {
+			does("close_other_apps", "Find what uses the {used}, and stop it", "Look for other models (`ollama stop NAME`), programs, files in RAM (tmpfs, `/dev/shm`) and huge pages. The ZFS cache counts as used too.", "free", holders),
+			either(onLinux, does("add_swap", "Add swap for the rest", "", "slow once it is used", func(c *ledger.Case) []step.Step {
 				return []step.Step{{Kind: "shell", Text: fmt.Sprintf("sudo fallocate -l %[1]dG /swapfile && sudo chmod 600 /swapfile && sudo mkswap /swapfile && sudo swapon /swapfile", swapGiB(c))}}
 			})),
 			takeLess,
@@ -187,13 +187,13 @@ var systemCards = []cause.Card{
 	inContainer("ollama/system-container", dockerWords, nil), inContainer("ollama/system-compose", nil, composed),
 	{
 		ID: "ollama/system-slightly", Kinds: denied, If: slightly, Figures: systemFigures,
-		Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "refused to load the model: {lack} of system memory short",
-		Means: checks + "{asked} and {room} are rounded, and {lack} is missing: whatever frees a little is enough.[[ {client}]] It is RAM that is short, even if there is a GPU.",
+		Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "refused to load the model: {lack} of system memory (RAM) is missing",
+		Means: checks + "Only a little is missing, so freeing a little RAM is enough.[[ {client}]] This is about RAM, even if you have a GPU.",
 		Not:   noLayer, Later: noSwap,
 		Cures: []cause.Cure{
-			does("close_other_apps", "Unload other models, close a browser, try again", "A model stays loaded for 5 minutes after its last use, embedding models too; `ollama stop NAME` frees it at once.", "free", look),
+			does("close_other_apps", "Unload other models, close a browser, try again", "A model stays loaded for 5 minutes after its last use, embedding models too. `ollama stop NAME` unloads it at once.", "free", look),
 			raise,
-			does("lower_context", "Shorten the context", "Unset it is 2048 before 0.6.7 and 4096 up to 0.15.4. With `OLLAMA_NUM_PARALLEL=1` for the server it is made for one request only.", "shorter conversations", context),
+			does("lower_context", "Shorten the context", "The default is 2048 before 0.6.7 and 4096 up to 0.15.4. Also set `OLLAMA_NUM_PARALLEL=1` for the server, so that it counts only once.", "shorter conversations", context),
 			as("use_smaller_model", "Use a smaller model", "lower quality"),
 		},
 		Sources: systemFiles,
@@ -201,12 +201,12 @@ var systemCards = []cause.Card{
 	{
 		ID: "ollama/system-hopeless", Kinds: denied, If: hopeless, Figures: systemFigures,
 		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "refused to load the model: it needs {asked} of system memory, {room} is free",
-		Means: checks + "{shape}[[ {client}]] More than twice of what is free is missing.",
+		Means: checks + "{shape}[[ {client}]] No setting makes up for that much.",
 		Not:   "Swap for the rest: answers become extremely slow.",
 		Cures: []cause.Cure{
 			either(when.Not(contextHeavy), as("use_smaller_model", "Use a smaller model", "lower quality")),
-			does("lower_context", "If its file is well below {small}: shorten the context", "`ollama list` shows the size. Some programs ask for 128k tokens and more by themselves.", "shorter conversations", context),
-			says("bigger_gpu", "Run it on another computer", "A computer with {asked} of RAM and GPU memory together, or one of Ollama's cloud models (tags with `-cloud`).", "money, or your text leaves the computer"),
+			does("lower_context", "If its file is well below {small}: shorten the context", "`ollama list` shows the size. Some programs ask for 128k tokens and more by default.", "shorter conversations", context),
+			says("bigger_gpu", "Run it on another computer", "It needs about {asked} of RAM and GPU memory together. Or use one of Ollama's cloud models (tags with `-cloud`).", "money, or your text leaves the computer"),
 		},
 		Sources: systemFiles,
 	},
@@ -214,8 +214,8 @@ var systemCards = []cause.Card{
 		// Home Assistant sends a context window with each request, 8192 tokens by
 		// default (homeassistant/components/ollama/const.py).
 		ID: "ollama/home-assistant", Kinds: denied, If: checked, Said: []string{"homeassistant.components.ollama"}, Figures: systemFigures,
-		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "refused to load the model: {lack} of system memory short",
-		Means: checks + "{shape} Home Assistant asks for a context window of its own with each request (8,192 tokens by default in newer versions), which takes part of that memory.",
+		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "refused to load the model: {lack} of system memory (RAM) is missing",
+		Means: checks + "{shape} Home Assistant sends its own context window with each request (8,192 tokens by default in newer versions).",
 		Not:   noLayer, Later: noSwap,
 		Cures: []cause.Cure{
 			either(halfShort, takeLess),
@@ -226,16 +226,16 @@ var systemCards = []cause.Card{
 	},
 	{
 		ID: "ollama/system", Kinds: denied, If: checked, Figures: systemFigures,
-		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "refused to load the model: {lack} of system memory short",
-		Means: checks + "{shape}[[ {client}]] `ollama list` shows how large a model is, `ollama ps` what is loaded.",
+		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "refused to load the model: {lack} of system memory (RAM) is missing",
+		Means: checks + "{shape}[[ {client}]] This is about RAM, even if you have a GPU.",
 		Not:   noLayer, Later: noSwap,
 		Cures:   []cause.Cure{either(when.All(halfShort, when.Not(contextHeavy)), takeLess), either(contextHeavy, shorten), unload, either(when.Not(contextHeavy), shorten), either(when.Not(when.All(halfShort, when.Not(contextHeavy))), takeLess)},
 		Sources: systemFiles,
 	},
 	{
 		ID: "ollama/system-engine", Kinds: denied, If: when.Not(checked),
-		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "refused to load the model: system memory (RAM) is short",
-		Means: "Before it loads, Ollama adds up what does not fit on a GPU and finds that free RAM and swap do not hold it. This line has no figures; the server's log has them in its line `model request too large for system`.",
+		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "refused to load the model: too little system memory (RAM)",
+		Means: "Everything that does not fit on a GPU must fit into free RAM and swap, and it does not. The server's log has the figures, in the line `model request too large for system`.",
 		Not:   noLayer,
 		Cures: []cause.Cure{
 			unload,

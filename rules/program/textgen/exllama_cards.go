@@ -23,7 +23,7 @@ const (
 	tabbyConfig = "https://github.com/theroyallab/tabbyAPI/blob/main/config_sample.yml"
 )
 
-const exllamaMeans = "ExLlama puts layer after layer on the GPUs, each with its part of the KV cache for the whole length, and ran out of GPU memory before the last layer. [[Its weights take about {weights}. ]][[For {name} the cache takes {each} per token at 16 bit: {eight} for 8192 tokens, {long} for 32768. ]]The message does not say how much is missing."
+const exllamaMeans = "ExLlama loads the model layer by layer, each with its part of the KV cache for the full context length. The GPU was full before the last layer.[[ The weights take about {weights}.]][[ For {name} the KV cache takes {eight} for 8192 tokens and {long} for 32768 (at 16 bit).]]"
 
 // exllamaSizes is what the cache of the log's model takes.
 func exllamaSizes(c *ledger.Case) map[string]string {
@@ -64,9 +64,9 @@ func bitsTake(c *ledger.Case) string {
 	case gib <= 0:
 		return ""
 	case heavyBits(c):
-		return fmt.Sprintf("%.0f GiB (%g bits each), too much for one GPU of 24 GB", gib, bits)
+		return fmt.Sprintf("%.0f GiB (at %g bits), too much for one GPU of 24 GB", gib, bits)
 	}
-	return fmt.Sprintf("%.0f GiB (%g bits each)", gib, bits)
+	return fmt.Sprintf("%.0f GiB (at %g bits)", gib, bits)
 }
 
 // heavyBits: the weights alone fill a card of 24 GB, the largest usual one.
@@ -78,7 +78,7 @@ func bitsFirst(more ...cause.Cure) []cause.Cure {
 }
 
 var exllamaBits = cause.Cure{
-	Fix: "use_lower_quant", Title: "Use a build with fewer bits per weight", Told: "Another EXL2 or EXL3 build of the same model: each bit less frees 0.12 GB per billion parameters.", Cost: "loss of quality below 4 bits",
+	Fix: "use_lower_quant", Title: "Use a build with fewer bits per weight", Told: "Download another EXL2 or EXL3 build of the same model. One bit less saves 0.12 GB for each billion parameters.", Cost: "loss of quality below 4 bits",
 }
 
 // inExLlama is a cure for TabbyAPI's file, or for the loader's scripts and code.
@@ -108,7 +108,7 @@ var (
 			}
 			return "cache = ExLlamaV2Cache(model, max_seq_len=" + n + ", lazy=True)   # in the scripts: -l " + n
 		})
-	exllamaSmaller = inExLlama("quantize_kv_cache", "Quantise the cache", "8 bit is about half of 16, 4 bit a quarter.", "hardly any loss of quality at 8 bit",
+	exllamaSmaller = inExLlama("quantize_kv_cache", "Use a quantised KV cache", "8 bit takes about half of 16 bit, 4 bit a quarter.", "hardly any loss of quality at 8 bit",
 		func(c *ledger.Case) string {
 			if loaderV3(c) {
 				return "cache_mode: \"8,8\"   # or \"4,4\""
@@ -132,7 +132,7 @@ var expertsInName = regexp.MustCompile(`(?i)-a\d+(?:\.\d+)?b|\dx\d+b|moe|flash-n
 
 // exllamaExperts computes experts on the processor, which TabbyAPI hands on to
 // ExLlamaV3 since 2026.
-var exllamaExperts = inExLlama("moe_cpu_offload", "With a mixture of experts: keep experts of some layers in RAM", "As many layers as it takes to load (999: all; the default is 0). Layers split over GPUs only, not with tensor parallelism.", "slower",
+var exllamaExperts = inExLlama("moe_cpu_offload", "With a mixture-of-experts (MoE) model: keep some experts in RAM", "Raise the number of layers until it loads (999 is all). It does not work with tensor parallelism.", "slower",
 	func(*ledger.Case) string { return "cpu_moe_offload_layers: 20" },
 	func(*ledger.Case) string {
 		return "config.infer_params.moe_cpu_offload = 20   # before the model is loaded; in the scripts: -mcl 20"
@@ -150,12 +150,12 @@ var exllamaCards = []cause.Card{
 		ID: "tabbyapi/after-unload", Kinds: append([]fact.Kind{fact.ExLlamaSplit}, torchFull...), Said: []string{"Unloading existing model", "Model unloaded."},
 		If:    func(c *ledger.Case) bool { return c.In("tabbyapi") && c.Phase == "load" && !ledger.Crowded(c) },
 		Cause: cause.RetainedMemory, Weight: cause.Strong, Headline: "could not load this model after it had unloaded another one",
-		Means: "This server had another model before. What that one took is not always given back whole within the same process: a cache, a draft or vision part, pieces that lie scattered.[[ {mine} of {total} was this process's own when it failed.]] A fresh start shows whether this model fits by itself; if it fails there too, model and cache are too large together.",
+		Means: "This server had another model loaded before. Not all of that model's GPU memory is always freed within the same process.[[ This process held {mine} of {total} when it failed.]] If a fresh start fails too, this model and its cache are too large together.",
 		Not:   "Offloading layers to RAM: ExLlama runs on GPUs only.",
 		Cures: []cause.Cure{
-			{Fix: "restart_session", Title: "Restart TabbyAPI, and load this model first", Told: "Name it in config.yml (`model_name`), so that nothing is loaded before. `inline_model_loading: false` keeps clients from switching.", Cost: "a minute"},
+			{Fix: "restart_session", Title: "Restart TabbyAPI, and load this model first", Told: "Set it as `model_name` in config.yml, so that it is loaded first. `inline_model_loading: false` stops clients from switching models.", Cost: "a minute"},
 			exllamaSmaller, exllamaShorter,
-			{Fix: "use_smaller_model", Title: "With a draft model or vision: leave them out", Told: "In config.yml: `draft_model_name` empty, `vision: false`. Each lies on the GPU beside the model.", Cost: "slower answers; no images"},
+			{Fix: "use_smaller_model", Title: "With a draft model or vision: turn them off", Told: "In config.yml leave `draft_model_name` empty, and set `vision: false`. Both need GPU memory beside the model.", Cost: "slower answers; no images"},
 		},
 		Sources: []string{"https://github.com/theroyallab/tabbyAPI/blob/main/common/model.py", tabbyConfig},
 	},
@@ -163,10 +163,10 @@ var exllamaCards = []cause.Card{
 		ID: "exllama/no-room-v3", Kinds: []fact.Kind{fact.ExLlamaSplit}, Said: []string{"exllamav3/", "in split for model and cache"}, Figures: exllamaSizes,
 		Cause: cause.ContextTooLong, Weight: cause.Strong,
 		Headline: "could not fit weights and KV cache together on the GPU",
-		Means:    exllamaMeans + " Each layer is run once for a whole chunk while it loads, and every GPU of the split was tried: a `gpu_split` that is too small or a large `autosplit_reserve` ends like this too.",
+		Means:    exllamaMeans + " A `gpu_split` that is too small, or a large `autosplit_reserve`, has the same effect.",
 		Not:      "Offloading dense layers to RAM: ExLlama keeps them on GPUs.",
 		Cures:    bitsFirst(where(mixture, exllamaExperts), exllamaShorter, exllamaSmaller, where(when.Not(mixture), exllamaExperts)),
-		Later:    "Another program on the card has the same effect: `nvidia-smi` before the load.",
+		Later:    "Another program on the GPU has the same effect: check `nvidia-smi` before you load.",
 		Sources:  []string{exllamaV3 + "model/model_ls.py", exllamaV3 + "model_init.py", tabbyConfig, "https://github.com/theroyallab/tabbyAPI/issues/475", "https://github.com/turboderp-org/exllamav3/issues/361"},
 	},
 	{
@@ -176,17 +176,17 @@ var exllamaCards = []cause.Card{
 		Means:    exllamaMeans,
 		Not:      "Offloading layers to RAM: ExLlama runs on GPUs only.",
 		Cures:    bitsFirst(exllamaShorter, exllamaSmaller),
-		Later:    "Another program on the card has the same effect: `nvidia-smi` before the load.",
+		Later:    "Another program on the GPU has the same effect: check `nvidia-smi` before you load.",
 		Sources:  []string{exllamaV2 + "model.py", exllamaV2 + "cache.py", tabbyConfig},
 	},
 	{
 		ID: "exllama/scratch", Kinds: torchFull, Said: []string{"context.prepare(scratch)", "in get_device_context", "get_device_context"}, If: func(c *ledger.Case) bool { return c.Total.Has() && c.Mine.Bytes*10 > c.Total.Bytes*7 },
 		Cause: cause.RetainedMemory, Weight: cause.Strong,
-		Headline: "found the GPU full of its own tensors when it began to load there",
-		Means:    "ExLlamaV2 makes its scratch space, here {asked}, when the first layer of a model reaches a GPU. {room} of {total} was left, and {mine} was this process's own already. Probably another model or a draft model is still loaded in it, as when two requests ask for different models at once; otherwise the split fills that GPU.",
+		Headline: "found the GPU already filled by its own process when it began to load a model there",
+		Means:    "ExLlamaV2 had just begun to load on this GPU, and this process already held {mine} of {total} there. Probably another model or a draft model is still loaded, for example because two requests asked for different models. Otherwise the split puts too much on this GPU.",
 		Not:      "Ending other programs: this process holds most of the GPU.",
 		Cures: []cause.Cure{
-			{Fix: "restart_session", Title: "Restart, and load one model only", Told: "The GPUs should be nearly empty before it loads. If it works now, unload before you switch (TabbyAPI: `POST /v1/model/unload`), or leave out the draft model; `inline_model_loading: false` in its config.yml keeps clients from switching.", Steps: func(c *ledger.Case) []step.Step {
+			{Fix: "restart_session", Title: "Restart, and load one model only", Told: "The GPUs should be nearly empty before it loads. If it works then, unload before you switch models (TabbyAPI: `POST /v1/model/unload`), or leave out the draft model. `inline_model_loading: false` in TabbyAPI's config.yml stops clients from switching.", Steps: func(c *ledger.Case) []step.Step {
 				stop := "nvidia-smi   # after the program was ended"
 				if c.Signal(fact.InContainer) != nil {
 					stop = "docker compose restart tabbyapi   # the service's name in your compose file\nnvidia-smi"
@@ -198,7 +198,7 @@ var exllamaCards = []cause.Card{
 			}, func(c *ledger.Case) string {
 				return "model.load_autosplit(cache, reserve_vram=[256 * 2**20, 1024 * 2**20])   # bytes, a number for each GPU"
 			}),
-			inExLlama("quantize_kv_cache", "Quantise the cache and shorten the context", "", "hardly any loss of quality at 8 bit", func(c *ledger.Case) string {
+			inExLlama("quantize_kv_cache", "Use a quantised KV cache and a shorter context", "", "hardly any loss of quality at 8 bit", func(c *ledger.Case) string {
 				return "cache_mode: Q8   # half of FP16; Q4: a quarter\n  max_seq_len: " + shorterContext(c) + "   # or what your chats need"
 			}, func(c *ledger.Case) string {
 				return "cache = ExLlamaV2Cache_Q8(model, max_seq_len=" + shorterContext(c) + ", lazy=True)   # or _Q4"
@@ -209,39 +209,39 @@ var exllamaCards = []cause.Card{
 	{
 		ID: "exllama/cache", Kinds: torchFull, Said: []string{"in create_state_tensors", "exllamav2/cache.py", "exllamav3/cache/"}, Figures: exllamaSizes,
 		Cause: cause.ContextTooLong, Weight: cause.Strong,
-		Headline: "could not make its KV cache: the GPU is full",
-		Means:    "It failed while it made the KV cache, which ExLlama takes at once for the whole length.[[ {mine} of {total} is taken.]][[ For {name} the cache takes {each} per token at 16 bit: {eight} for 8192 tokens, {long} for 32768.]] Unless told another length, it takes the model's own maximum (TabbyAPI of 2026: 4096 tokens).",
-		Not:      "Offloading to RAM: ExLlama has none.",
+		Headline: "ran out of GPU memory for the KV cache",
+		Means:    "ExLlama allocates the KV cache at once, for the full context length.[[ For {name} it takes {eight} for 8192 tokens and {long} for 32768 (at 16 bit).]] If you set no length, it uses the model's maximum (TabbyAPI of 2026: 4096 tokens).",
+		Not:      "Offloading to RAM: ExLlama runs on GPUs only.",
 		Cures:    bitsFirst(exllamaShorter, exllamaSmaller),
 		Sources:  []string{exllamaV2 + "cache.py", exllamaV2 + "model_init.py", tabbyConfig},
 	},
 	{
 		ID: "exllama/killed", Kinds: webui.Killed, Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "was killed while it loaded: system memory (RAM), not GPU memory",
-		Means:    "The log ends without an error of its own, as when the system ends a program for lack of RAM: the container's limit, WSL's or the machine's. Weights pass through RAM file by file; a quantised model of 70B has 35 GB and more.",
-		Not:      "A shorter context, a quantised cache: they save GPU memory.",
+		Means:    "The log ends without an error, so the system probably killed the program because RAM was full. In a container or WSL their own memory limit counts. The weights pass through RAM file by file while loading.",
+		Not:      "A shorter context or a quantised cache: they save GPU memory, not RAM.",
 		Cures: []cause.Cure{
 			{Fix: "raise_memory_limit", Title: "Raise the memory limit", Ways: []cause.Way{
-				{For: "Docker", Text: "a larger `mem_limit:` in the compose file (`--memory`), or none"},
-				{For: "WSL", Text: "`memory=` in `C:\\Users\\YOU\\.wslconfig`, section wsl2, then `wsl --shutdown`; by default it gets half of the RAM"},
-				{For: "Linux", Text: "`sudo fallocate -l 32G /swapfile && sudo chmod 600 /swapfile && sudo mkswap /swapfile && sudo swapon /swapfile`"},
+				{For: "Docker", Text: "raise or remove `mem_limit:` in the compose file (`--memory` with `docker run`)"},
+				{For: "WSL", Text: "set `memory=` under `[wsl2]` in `C:\\Users\\YOU\\.wslconfig`, then `wsl --shutdown`; the default is half of the RAM"},
+				{For: "Linux", Text: "add swap: `sudo fallocate -l 32G /swapfile && sudo chmod 600 /swapfile && sudo mkswap /swapfile && sudo swapon /swapfile`"},
 			}, Cost: "less for the others"},
 			exllamaBits,
-			{Fix: "close_other_apps", Title: "Load one model at a time", Told: "Stop a second server, and unload the model before a switch (TabbyAPI: `POST /v1/model/unload`); `sudo dmesg -T | grep -i oom` on the host names what was killed.", Cost: "free"},
+			{Fix: "close_other_apps", Title: "Load one model at a time", Told: "Stop a second server, and unload a model before you load the next (TabbyAPI: `POST /v1/model/unload`). `sudo dmesg -T | grep -i oom` on the host shows what was killed.", Cost: "free"},
 		},
 		Sources: []string{exllamaV2 + "stloader.py", tabbyConfig},
 	},
 	{
 		ID: "exllama/mmap", Kinds: []fact.Kind{fact.MmapFailed}, Figures: textgenSizes,
 		Cause: cause.HostMemory, Weight: cause.Decisive,
-		Headline: "could not map the weights file: system memory, not the GPUs",
-		Means:    "Linux refused (errno 12) to map the file of weights, before any of it reached a GPU. It refuses a single writable mapping that is larger than RAM and swap together, though little of it would be held at once[[; {name} at 4 bit is about {quarter}]]. Otherwise `ulimit -v` is set, or `vm.overcommit_memory` is 2.",
-		Not:      "Another GPU split: no GPU was reached.",
-		Later:    "The split counts weights alone: if the GPUs are full next, leave 1 to 2 GB of each free.",
+		Headline: "could not map the weights file: a limit on system memory, not the GPUs",
+		Means:    "Linux refused to map the weights file, before any of it reached a GPU. By default it refuses a mapping that is larger than RAM and swap together, although little of it would be used at once. A set `ulimit -v`, or `vm.overcommit_memory` at 2, has the same effect.",
+		Not:      "Another GPU split: no GPU was used yet.",
+		Later:    "If the GPUs run full next: the split counts only the weights, so leave 1 to 2 GB of each free.",
 		Cures: []cause.Cure{
-			{Fix: "raise_memory_limit", Title: "Allow the mapping: `vm.overcommit_memory=1`", Told: "`sysctl` counts until the restart (for a container run it on the host), `ulimit` in this terminal:", Kind: "shell", Text: "free -h; ulimit -v; sysctl vm.overcommit_memory\nsudo sysctl -w vm.overcommit_memory=1\nulimit -v unlimited", Cost: "a true shortage then ends in the kernel's killer"},
-			{Fix: "add_swap", Title: "Add swap until RAM and swap exceed the file", Kind: "shell", Text: "sudo fallocate -l 48G /swapfile && sudo chmod 600 /swapfile\nsudo mkswap /swapfile && sudo swapon /swapfile", Cost: "48 GB of disk"},
-			{Fix: "use_smaller_model", Title: "Use a build with weights in several files", Told: "They are mapped one by one. Large EXL2 builds (for ExLlamaV2) and EXL3 builds (ExLlamaV3) come like that.", Cost: "a download and a newer program"},
+			{Fix: "raise_memory_limit", Title: "Allow the mapping: `vm.overcommit_memory=1`", Told: "`sysctl` lasts until the next restart (for a container run it on the host); `ulimit` counts in this terminal:", Kind: "shell", Text: "free -h; ulimit -v; sysctl vm.overcommit_memory\nsudo sysctl -w vm.overcommit_memory=1\nulimit -v unlimited", Cost: "if RAM really runs out, a program is killed"},
+			{Fix: "add_swap", Title: "Or add swap, until RAM and swap are larger than the file", Kind: "shell", Text: "sudo fallocate -l 48G /swapfile && sudo chmod 600 /swapfile\nsudo mkswap /swapfile && sudo swapon /swapfile", Cost: "48 GB of disk"},
+			{Fix: "use_smaller_model", Title: "Use a build with weights in several files", Told: "They are mapped one by one. Large EXL2 builds (ExLlamaV2) and EXL3 builds (ExLlamaV3) usually have several.", Cost: "a download and a newer program"},
 		},
 		Sources: []string{"https://docs.kernel.org/mm/overcommit-accounting.html", "https://github.com/turboderp/exllama/issues/193"},
 	},
@@ -249,9 +249,9 @@ var exllamaCards = []cause.Card{
 	{
 		ID: "exllama/generate", Kinds: torchFull, Said: []string{"exllamav2/generator", "exllamav3/generator", "in generate_simple", "in prefill", "in begin_stream_ex"},
 		Cause: cause.ContextTooLong, Weight: cause.Strong,
-		Headline: "loaded, and ran out of GPU memory on a prompt",
-		Means:    "Weights and KV cache have their full size from the start, so the work on a prompt did not fit: {asked}, with {room} left. Prompts are read in chunks of 2048 tokens unless set otherwise.",
-		Not:      "A shorter answer: the cache has its full size already.",
+		Headline: "loaded the model, then ran out of GPU memory on a prompt",
+		Means:    "Weights and KV cache already have their full size. The work on the prompt needed {asked} more, and only {room} was left. By default prompts are read in chunks of 2048 tokens; smaller chunks need less.",
+		Not:      "A shorter answer: the KV cache has its full size from the start.",
 		Cures: []cause.Cure{
 			inExLlama("lower_ubatch", "Lower the prompt chunk size", "", "slower prompts", func(*ledger.Case) string { return "chunk_size: 512" }, func(*ledger.Case) string {
 				return "config.max_input_len = 512\nconfig.max_attention_size = 512 ** 2   # before the model is made"
@@ -264,9 +264,9 @@ var exllamaCards = []cause.Card{
 		ID: "exllama/autosplit", Kinds: torchFull, Said: []string{"in load_autosplit_gen", "in load_autosplit"}, Unsaid: []string{"generator/", "get_device_context"}, If: func(c *ledger.Case) bool { return c.Near("in forward") && c.Backend == "rocm" },
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
 		Headline: "did not load: the automatic split filled one GPU and did not go on to the next",
-		Means:    "Automatic split loads layer after layer, runs each once for the longest input, and goes to the next GPU when that fails. Releases before 0.0.9 (21 November 2023) knew CUDA's message only, not ROCm's, and stopped here instead. If there is no second GPU, the model is too large.",
+		Means:    "The automatic split loads layers until one GPU is full, then goes on to the next. ExLlamaV2 before 0.0.9 (November 2023) did not recognise ROCm's out-of-memory message, and stopped here. With only one GPU, the model is too large for it.",
 		Cures: []cause.Cure{
-			inExLlama("balance_split", "Split by hand: `gpu_split`", "GB of weights for each GPU, 2 to 4 below its size, less on the first; here for two of 24 GB.", "a few trials", func(*ledger.Case) string {
+			inExLlama("balance_split", "Split by hand: `gpu_split`", "The numbers are GB of weights for each GPU: 2 to 4 below its size, less on the first. This is for two GPUs with 24 GB:", "a few trials", func(*ledger.Case) string {
 				return "gpu_split_auto: false\n  gpu_split: [20, 22]"
 			}, func(*ledger.Case) string {
 				return "model.load(gpu_split=[20, 22])   # instead of load_autosplit; in the scripts: -gs 20,22"
@@ -280,8 +280,8 @@ var exllamaCards = []cause.Card{
 		ID: "exllama/load", Kinds: torchFull, Said: []string{"in load_gen", "in load_autosplit_gen", "in load_autosplit", "in load_tp_gen", "exllama/model.py", "load_weight(", "self.load_multi("}, Unsaid: []string{"generator/", "in forward"}, If: func(c *ledger.Case) bool { return !severalSplit(c) },
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "did not load: the weights do not fit on the GPU",
-		Means:    "It failed while the weights were loaded[[: {mine} of {total} was its own by then]]. ExLlama holds all of a model on GPUs; KV cache and scratch space come on top.",
-		Not:      "Offloading to RAM: ExLlama has none (llama.cpp has, with a GGUF file).",
+		Means:    "ExLlama keeps the whole model on GPUs, and this one was full before all weights were loaded. KV cache and working memory still come on top.",
+		Not:      "Offloading to RAM: ExLlama cannot do that. llama.cpp can, with a GGUF file.",
 		Cures:    []cause.Cure{exllamaBits, exllamaShorter, exllamaSmaller},
 		Sources:  []string{exllamaV2 + "model.py"},
 	},
@@ -292,11 +292,11 @@ var exllamaCards = []cause.Card{
 func noFlash(id string, more ...cause.Cure) cause.Card {
 	return cause.Card{
 		ID: id, Kinds: torchFull, Said: []string{"in _attn_torch"}, Cause: cause.ContextTooLong, Weight: cause.Strong, Figures: textgenSizes,
-		Headline: "loaded, and ran out of GPU memory in attention without flash-attn",
-		Means:    "`_attn_torch` is what ExLlamaV2 falls back to where flash-attn and xformers are not installed (or turned off). It writes out a matrix of scores that grows with the prompt[[: {asked} more was refused]][[, on a prompt of {prompt} tokens]]. The cache has its full size from the start.",
-		Not:      "A shorter answer: the cache has its full size already.",
+		Headline: "loaded the model, then ran out of GPU memory because flash-attn is missing",
+		Means:    "Without flash-attn and xformers, ExLlamaV2 uses its own attention (`_attn_torch`). That needs a matrix that grows fast with the prompt[[, here {prompt} tokens]].",
+		Not:      "A shorter answer: the KV cache has its full size from the start.",
 		Cures: append([]cause.Cure{
-			{Fix: "enable_flash_attention", Title: "Install flash-attn, and leave `no_flash_attn` off", Told: "RTX 30 or later, into the Python that loads the model (text-generation-webui ships it: untick no_flash_attn in the Model tab); older cards: xformers.", Kind: "shell", Text: "pip install flash-attn --no-build-isolation", Cost: "none; faster"},
+			{Fix: "enable_flash_attention", Title: "Install flash-attn, and leave `no_flash_attn` off", Told: "For RTX 30 or later; older GPUs: `pip install xformers`. Use the Python that loads the model. text-generation-webui brings it along: untick `no_flash_attn` in the Model tab.", Kind: "shell", Text: "pip install flash-attn --no-build-isolation", Cost: "none; faster"},
 		}, more...),
 		Sources: []string{exllamaV2 + "attn.py", exllamaV2 + "model_init.py"},
 	}

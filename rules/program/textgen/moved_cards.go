@@ -20,12 +20,12 @@ func tooLarge(id string, phases, said []string, holds func(*ledger.Case) bool) c
 		ID: id, Kinds: torchFull, Phases: phases, Said: said, If: holds, Unsaid: []string{"_call_impl", "ExLlama_loader", "ExLlamav2_loader", "ExLlamav2_HF_loader", "ExLlamav3_loader", "ExLlamav3_HF_loader", "exllama.py", "exllamav2.py", "exllamav2_hf.py", "ExLlamaCache"}, Figures: textgenSizes,
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "did not load: the weights do not fit on the GPU",
-		Means:    "The loader was moving the weights to the GPU[[, and {mine} of {total} was its own when {asked} more was refused]].[[ {name} takes {full} at 16 bit, the Transformers loader's default, and about {quarter} at 4.]] Nothing was generated yet.",
+		Means:    "The GPU was full before all weights were on it. The Transformers loader uses 16 bit by default, 2 GB for each billion parameters[[: {full} for {name}, about {quarter} at 4 bit]].",
 		Not:      "A shorter context or prompt: no prompt was read yet.",
 		Cures: []cause.Cure{
 			textgenGGUF,
-			inTab("load_in_4bit", "Load it in 4 bit: `load-in-4bit`", "Model tab, Transformers loader, tick `load-in-4bit`, then Load (not for GPTQ, AWQ or EXL2 files).", "slight loss of quality", flag("--load-in-4bit", fixed(""))),
-			{Fix: "use_smaller_model", Title: "Use a smaller model", Told: "At 4 bit: 7B about 4.5 GB, 13B 8, 30B 18, 70B 40, and 1 to 2 GB for the conversation."},
+			inTab("load_in_4bit", "Load it in 4 bit: `load-in-4bit`", "In the Model tab, with the Transformers loader, tick `load-in-4bit`, then Load. It does not work for GPTQ, AWQ or EXL2 files.", "slight loss of quality", flag("--load-in-4bit", fixed(""))),
+			{Fix: "use_smaller_model", Title: "Use a smaller model", Told: "At 4 bit a 7B model takes about 4.5 GB, 13B 8, 30B 18, 70B 40, plus 1 to 2 GB for the conversation."},
 		},
 		Sources: []string{textgenCode + "transformers_loader.py", textgenIssues + "3278"},
 	}

@@ -48,13 +48,13 @@ func overFigures(c *ledger.Case) map[string]string {
 var overCard = cause.Card{
 	ID: "text-generation-webui/over-card", Kinds: torchFull, If: overWeights, Figures: overFigures,
 	Cause: cause.ModelTooLarge, Weight: cause.Decisive,
-	Headline: "could not load the model: its weights are larger than the {card} card",
-	Means:    "By the model's name its weights take about {over}; the card has {total} for them, the driver, the cache and the work on a prompt. It was full before all of them were there.",
+	Headline: "could not load the model: its weights are larger than the {card} GPU",
+	Means:    "Going by its name, the model's weights take about {over}. The GPU has {total} for weights, KV cache and everything else.",
 	Not:      "A shorter context, a smaller batch: the weights come first.",
 	Cures: []cause.Cure{
-		{Fix: "use_smaller_model", Title: "Use a model that fits", Told: "On {total} up to about {billions} billion parameters at 4 bit with a short context.", Cost: "quality"},
-		{Fix: "use_lower_quant", Title: "Or load this one as a GGUF file, mostly in RAM", If: when.Not(isGGUF), Told: "Q4_K_M with the llama.cpp loader, and few layers on the GPU[[: `n-gpu-layers` {beside} of {of}]]; raise it while room stays.", Cost: "slower"},
-		{Fix: "cpu_offload", Title: "Or offload layers of the present file", If: when.All(fixedQuant, func(c *ledger.Case) bool { return textgenSince(c) < 202306 && layersBeside(c) > 0 }), Told: "[[{beside} of {of} layers stay on the GPU; ]]fewer if it fails again.", Steps: func(c *ledger.Case) []step.Step {
+		{Fix: "use_smaller_model", Title: "Use a model that fits", Told: "With {total} that is about {billions} billion parameters at 4 bit, with a short context.", Cost: "lower quality"},
+		{Fix: "use_lower_quant", Title: "Or load this one as a GGUF file, mostly in RAM", If: when.Not(isGGUF), Told: "Load a Q4_K_M file with the llama.cpp loader and few layers on the GPU[[: `n-gpu-layers` {beside} of {of}]]. Raise that while room stays.", Cost: "slower"},
+		{Fix: "cpu_offload", Title: "Or keep layers of this file in RAM", If: when.All(fixedQuant, func(c *ledger.Case) bool { return textgenSince(c) < 202306 && layersBeside(c) > 0 }), Told: "[[{beside} of {of} layers then stay on the GPU. ]]If it fails again, use fewer.", Steps: func(c *ledger.Case) []step.Step {
 			return textgenFlags(c, step.Change{Flag: "--pre_layer", Value: fmt.Sprint(layersBeside(c))})
 		}, Cost: "much slower"},
 	},

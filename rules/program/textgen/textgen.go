@@ -185,7 +185,7 @@ func textgenFlags(c *ledger.Case, changes ...step.Change) []step.Step {
 		}
 	}
 	return []step.Step{
-		{Kind: "text", Text: "Put this line into CMD_FLAGS.txt (beside the start script, in user_data/ since 2025) and start again:"},
+		{Kind: "text", Text: "Put this line into CMD_FLAGS.txt (next to the start script, in user_data/ since 2025) and start again:"},
 		{Kind: "config", Text: flags},
 	}
 }
@@ -221,7 +221,7 @@ func textgenOffload(c *ledger.Case) []step.Step {
 		return textgenFlags(c, step.Change{Flag: "--pre_layer", Value: fewerLayers(c)})
 	}
 	if textgenSince(c) >= 202504 {
-		return []step.Step{{Kind: "text", Text: "Load a GGUF file of the model instead: llama.cpp splits it between card and memory."}, {Kind: "config", Text: "--n-gpu-layers " + fewerLayers(c)}}
+		return []step.Step{{Kind: "text", Text: "Load a GGUF file of the model instead: llama.cpp can split it between GPU and RAM."}, {Kind: "config", Text: "--n-gpu-layers " + fewerLayers(c)}}
 	}
 	steps := textgenFlags(c, step.Change{Flag: "--auto-devices"}, step.Change{Flag: "--gpu-memory", Value: gpuMemory(c)}, step.Change{Flag: "--cpu-memory", Value: "32GiB"})
 	return append(steps, step.Step{Kind: "text", Text: "From v3.0 (April 2025) on only --cpu-memory is left, a bare number of GiB: --cpu-memory 32."})
@@ -265,7 +265,7 @@ func textgenQuant(c *ledger.Case) []step.Step {
 	if loader(c) == "exllamav2" || loader(c) == "exllamav3" {
 		return exllamaQuant(c)
 	}
-	steps := []step.Step{{Kind: "text", Text: "Download a quantised build of the model (GGUF Q4_K_M for llama.cpp; EXL2 or EXL3 at 4 bits for ExLlama) and choose it on the Model tab."}}
+	steps := []step.Step{{Kind: "text", Text: "Download a quantised build of the model (GGUF Q4_K_M for llama.cpp; EXL2 or EXL3 at 4 bits for ExLlama) and choose it in the Model tab."}}
 	if c.Model == nil {
 		return steps
 	}

@@ -29,7 +29,7 @@ func textgenSizes(c *ledger.Case) map[string]string {
 			out["fits"] = fmt.Sprintf("about %d with 8 GB, %d with 12 GB, %d with 16 GB, %d with 24 GB (%s a layer)", m.holds(asked, 8), m.holds(asked, 12), m.holds(asked, 16), m.holds(asked, 24), units.Amount(asked/m.layers))
 			out["shares"] = ""
 		} else if m, ok := guessed(asked); ok {
-			out["whose"] = fmt.Sprintf("%s is about what all %d layers of a %s take at Q4_K_M, %s each: if it is one, a card of %d GB holds some %d of them with a context of 4096 tokens.", units.Amount(asked), m.layers, m.name, units.Amount(asked/m.layers), m.card(asked), m.holds(asked, m.card(asked)))
+			out["whose"] = fmt.Sprintf("%s is about what all %d layers of a %s model take at Q4_K_M (%s each). If it is one, a GPU with %d GB holds about %d of them with a context of 4096 tokens.", units.Amount(asked), m.layers, m.name, units.Amount(asked/m.layers), m.card(asked), m.holds(asked, m.card(asked)))
 			out["shares"] = ""
 		}
 	}
@@ -39,7 +39,7 @@ func textgenSizes(c *ledger.Case) map[string]string {
 	}
 	out["brief"] = ""
 	if briefPrompt(c) {
-		out["brief"] = fmt.Sprintf("This prompt had only %.0f tokens: the weights leave too little room.", c.F().Context.Value)
+		out["brief"] = fmt.Sprintf("This prompt had only %.0f tokens, so the weights leave too little room.", c.F().Context.Value)
 	}
 	return out
 }
@@ -63,11 +63,15 @@ func briefPrompt(c *ledger.Case) bool {
 	return n != nil && n.Value > 0 && n.Value < 256
 }
 
-// truncated is three quarters of the prompt that failed, 1024 where it was short
-// or the log does not show it.
+// truncated is three quarters of the prompt that failed, half of a short one, and
+// 1024 where the log does not show it.
 func truncated(c *ledger.Case) string {
-	if n := c.F().Context; n != nil && n.Value > shortPrompt && n.Value < 1<<24 {
+	n := c.F().Context
+	switch {
+	case n != nil && n.Value > shortPrompt && n.Value < 1<<24:
 		return fmt.Sprint(int(n.Value) * 3 / 4 / 512 * 512)
+	case n != nil && n.Value > 0 && n.Value < 1400:
+		return fmt.Sprint(max(int(n.Value)/2/128*128, 256))
 	}
 	return "1024"
 }
@@ -134,9 +138,9 @@ func layerShares(asked int64) string {
 	for _, gb := range []int64{6, 8, 10, 12, 16, 24} {
 		room := gb*units.GiB*94/100 - units.GiB*3/2
 		if room >= asked {
-			return strings.Join(append(told, fmt.Sprintf("all of them on %d GB (if that is your card, something else is on it)", gb)), ", ")
+			return strings.Join(append(told, fmt.Sprintf("all of them with %d GB (if that is your GPU, something else uses it)", gb)), ", ")
 		}
-		told = append(told, fmt.Sprintf("%d %% of them on a card of %d GB", room*100/asked/5*5, gb))
+		told = append(told, fmt.Sprintf("%d %% of them with %d GB", room*100/asked/5*5, gb))
 	}
 	return strings.Join(told[max(0, len(told)-3):], ", ")
 }

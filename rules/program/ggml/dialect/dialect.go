@@ -113,7 +113,7 @@ func Spelled(fix string, value func(*ledger.Case) int64, otherwise string) func(
 
 // Halve says how to find the number of layers where the log gives none.
 func (d Dialect) Halve() step.Step {
-	return step.Step{Kind: "text", Text: "Set " + d.Layers + " to 20 (a 7B or 8B model has 33, a 70B 81). Halve it if that is refused too; raise it while room stays. The load lines say how many are on the GPU now: `offloaded N/M layers to GPU`."}
+	return step.Step{Kind: "text", Text: "Set " + d.Layers + " to 20 (a 7B or 8B model has 33 layers, a 70B 81). If it still fails, halve it; if room stays, raise it. The log says how many are on the GPU now: `offloaded N/M layers to GPU`."}
 }
 
 // MayFit: a command of llama.cpp's own, whose build may be one that fits layers to
@@ -124,7 +124,7 @@ func MayFit(c *ledger.Case) bool {
 
 // Unset leaves the layers to a build that fits them (common/fit.cpp), for a model
 // that no single card holds.
-var Unset = step.Step{Kind: "text", Text: "Take `-ngl`, `-ot` and `--fit off` out of the command if they are there: builds since December 2025 then put on the GPU what fits (`--fit`). In older ones start with `-ngl 5` and raise it while room stays."}
+var Unset = step.Step{Kind: "text", Text: "Remove `-ngl`, `-ot` and `--fit off` from the command: builds since December 2025 then put on the GPU what fits. With older builds start with `-ngl 5`, and raise it while room stays."}
 
 // Step makes a step out of one setting, in words where the log does not show
 // the reader's own command.
@@ -195,12 +195,12 @@ const flashAge = "before September 2025: `-fa` alone"
 
 // Fewer says the same where a little room is all that lacks.
 func (d Dialect) Fewer() step.Step {
-	return step.Step{Kind: "text", Text: "Lower " + d.Layers + " by 2 to 4. The load lines say how many are on the GPU now: `offloaded N/M layers to GPU`."}
+	return step.Step{Kind: "text", Text: "Find `offloaded N/M layers to GPU` in the log, and set " + d.Layers + " to 2 to 4 less than N."}
 }
 
 // All says how to lower a number that is above that of any model's layers.
 func (d Dialect) All(n int) step.Step {
-	return step.Step{Kind: "text", Text: fmt.Sprintf("%d stands for all layers, so a little less changes nothing: set %s 2 to 4 below the M of `offloaded N/M layers to GPU` in the load lines.", n, d.Layers)}
+	return step.Step{Kind: "text", Text: fmt.Sprintf("Find `offloaded N/M layers to GPU` in the log, and set %s to 2 to 4 less than M. A number such as %d just means all layers.", d.Layers, n)}
 }
 
 // FlashOn reports that flash attention was on already.

@@ -21,12 +21,12 @@ func outOfProportion(c *ledger.Case) bool {
 var Absurd = cause.Card{
 	ID: "llama.cpp/image-absurd", Kinds: []fact.Kind{fact.GGMLAlloc, fact.GGMLLimit}, Said: tools, If: outOfProportion,
 	Cause: cause.OversizedAllocation, Weight: cause.Strong, Headline: "asked for {asked} of working memory, most likely for the image",
-	Means: "These tools read an image through the vision part (mmproj). Without flash attention there its scores grow with the square of the image's patches, and models that take any size (Qwen-VL) make one patch of each 28 x 28 pixels or less: {asked} is what a photo of many megapixels gives.",
-	Not:   "A smaller quantisation, fewer layers, a shorter context: the image's part stays as large.",
+	Means: "The image is probably too large. Models that take any image size (Qwen-VL) cut it into small patches. Without flash attention in the vision part, memory grows with the square of their number, and a photo of many megapixels needs this much.",
+	Not:   "A smaller quantisation, fewer layers, a shorter context: the image still needs as much.",
 	Cures: []cause.Cure{
-		{Fix: "lower_resolution", Title: "Scale the image down", Kind: "text", Text: "To about 1024 pixels on the longer side: half the width and height is a sixteenth of that buffer.", Cost: "fine print gets lost"},
-		{Fix: "upgrade_version", Title: "Update llama.cpp, and use `llama-mtmd-cli`", Kind: "text", Text: "Builds since November 2025 use flash attention in the vision part where the GPU has it, and have `--image-max-tokens 1024`.", Cost: "a download"},
-		{Fix: "cpu_offload", Title: "Keep the vision part off the GPU: `--no-mmproj-offload`", Kind: "text", Text: "Builds since April 2025. RAM then has to hold that buffer, so scale the image down as well.", Cost: "the image takes longer"},
+		{Fix: "lower_resolution", Title: "Scale the image down", Kind: "text", Text: "Use 1024 pixels or less on the longer side. Half the width and height needs about a sixteenth of the memory.", Cost: "fine print gets lost"},
+		{Fix: "upgrade_version", Title: "Update llama.cpp, and use `llama-mtmd-cli`", Kind: "text", Text: "Builds since November 2025 use flash attention in the vision part where the GPU supports it. Their `--image-max-tokens 1024` limits any image.", Cost: "a download"},
+		{Fix: "cpu_offload", Title: "Keep the vision part off the GPU: `--no-mmproj-offload`", Kind: "text", Text: "RAM must then hold as much, so scale the image down as well. Builds since April 2025 have the option.", Cost: "the image takes longer"},
 	},
 	Sources: []string{"llama.cpp/tools/mtmd/clip.cpp", "https://github.com/ggml-org/llama.cpp/pull/16921", "https://github.com/ggml-org/llama.cpp/issues/12586"},
 }

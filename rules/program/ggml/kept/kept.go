@@ -22,7 +22,7 @@ var Kills = []fact.Kind{fact.KernelKill, fact.OOMD, fact.ShellKilled, fact.Conta
 
 const (
 	threads = "https://github.com/ggml-org/llama.cpp/issues/"
-	again   = "an earlier conversation is read again when it comes back"
+	again   = "an earlier conversation has to be read again"
 )
 
 // limitOf is what the command or the log sets, in bytes: 8 GiB unless set.
@@ -40,7 +40,7 @@ func figures(c *ledger.Case) map[string]string {
 		state = x.Size.Bytes
 	}
 	limit, set := limitOf(c)
-	out := map[string]string{"tokens": "", "state": "", "each": "", "fits": "", "beyond": "", "limit": "may grow to 8 GiB unless set otherwise"}
+	out := map[string]string{"tokens": "", "state": "", "each": "", "fits": "", "beyond": "", "limit": "may grow to 8 GiB by default"}
 	if set {
 		out["limit"] = "may grow to the " + units.Amount(limit) + " of `--cache-ram`"
 	}
@@ -59,11 +59,11 @@ func figures(c *ledger.Case) map[string]string {
 
 // offSteps turn it off; ik_llama.cpp has the option, not the variable.
 func offSteps(c *ledger.Case) []step.Step {
-	variable := ", or in a container the variable `LLAMA_ARG_CACHE_RAM=0`"
+	variable := ", or set `LLAMA_ARG_CACHE_RAM=0` in a container"
 	if c.In("ik_llama.cpp") {
 		variable = ""
 	}
-	return []step.Step{{Kind: "text", Text: "Add `--cache-ram 0` to the command" + variable + "; 1024 keeps about 1 GiB of prompts. `--ctx-checkpoints 4` limits other copies in RAM."}}
+	return []step.Step{{Kind: "text", Text: "Add it to the command" + variable + ". `--cache-ram 1024` keeps about 1 GiB of prompts instead. `--ctx-checkpoints 4` limits other copies in RAM."}}
 }
 
 // Cards are about a process that the system ended while it kept prompts.
@@ -71,23 +71,23 @@ var Cards = []cause.Card{
 	{
 		ID: "llama.cpp/prompt-cache", Kinds: Kills, Said: []string{"prompt_save:", "updating prompt cache"}, Figures: figures,
 		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "was killed: system memory ran out while it kept a prompt for later",
-		Means: "Just before, it saved a prompt[[ of {tokens} tokens, {state} ({each} per token),]] into the server's prompt cache. That cache lies in system memory (RAM) and {limit}[[: about {fits} such prompts]].[[ {beyond}]] `sudo journalctl -k | grep -i constraint` says what was full: CONSTRAINT_NONE is the whole machine, CONSTRAINT_MEMCG a limit of the service.",
+		Means: "llama-server keeps earlier prompts in system RAM, and it was saving one[[ of {tokens} tokens ({state})]] just before. This prompt cache {limit}[[: about {fits} such prompts]].[[ {beyond}]] `sudo journalctl -k | grep -i constraint` shows what was full: CONSTRAINT_NONE means the whole machine, CONSTRAINT_MEMCG a limit of the service or container.",
 		Not:   "Fewer layers on the GPU: that needs more system memory.",
 		Cures: []cause.Cure{
-			{Fix: "lower_context", Title: "Turn off the prompt cache: `--cache-ram 0`", Kind: "text", Text: "Add `--cache-ram 0` to the command of llama-server (in a service: its `ExecStart=` line, with `sudo systemctl edit --full NAME`, then `sudo systemctl restart NAME`). A limit such as `--cache-ram 2048` still keeps one prompt, however long; `--ctx-checkpoints 4` limits other copies in RAM.", Cost: again},
+			{Fix: "lower_context", Title: "Turn off the prompt cache: `--cache-ram 0`", Kind: "text", Text: "Add it to the llama-server command. In a service that is the `ExecStart=` line: `sudo systemctl edit --full NAME`, then `sudo systemctl restart NAME`. `--cache-ram 2048` limits it to 2 GiB instead, but always keeps one prompt. `--ctx-checkpoints 4` limits other copies in RAM.", Cost: again},
 			{Fix: "quantize_kv_cache", Title: "Use an 8-bit KV cache", Kind: "text", Text: "`-fa on -ctk q8_0 -ctv q8_0` about halves each saved prompt.", Cost: "slight loss of quality"},
-			{Fix: "add_swap", Title: "Raise the service's limit, or add swap", Kind: "text", Text: "If it was the service's limit: `sudo systemctl edit NAME`, under `[Service]` a higher `MemoryMax=`. Otherwise swap: `sudo fallocate -l 8G /swapfile && sudo chmod 600 /swapfile && sudo mkswap /swapfile && sudo swapon /swapfile`.", Cost: "disk space; slow once it is used"},
+			{Fix: "add_swap", Title: "Raise the service's limit, or add swap", Kind: "text", Text: "CONSTRAINT_MEMCG: `sudo systemctl edit NAME`, and set a higher `MemoryMax=` under `[Service]`. CONSTRAINT_NONE: `sudo fallocate -l 8G /swapfile && sudo chmod 600 /swapfile && sudo mkswap /swapfile && sudo swapon /swapfile`.", Cost: "disk space; slow once it is used"},
 		},
 		Sources: []string{"llama.cpp/common/arg.cpp", "llama.cpp/tools/server/server-task.cpp", threads + "20509"},
 	},
 	{
 		ID: "llama.cpp/prompts-kept", Kinds: Kills, Said: Words, Figures: figures,
-		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "was ended for its system memory (RAM); it keeps earlier prompts there",
-		Means: "Besides weights that are not on a GPU, llama-server keeps earlier prompts in RAM to use them again. That cache {limit}; a prompt counts with its whole KV cache, and one is always kept, however long. With prompts that change it fills within some hundred requests. The log does not show how full it was at the end.",
+		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "was killed because system memory (RAM) ran out; it keeps earlier prompts there",
+		Means: "llama-server keeps earlier prompts in system RAM to reuse them. This prompt cache {limit}, on top of weights that are not on a GPU. The log does not show how full it was at the end.",
 		Not:   "Fewer layers on the GPU: that needs more system memory.",
 		Cures: []cause.Cure{
 			{Fix: "lower_context", Title: "Turn off the prompt cache: `--cache-ram 0`", Steps: offSteps, Cost: again},
-			{Fix: "raise_memory_limit", Title: "Or raise the limit of container or service", Kind: "text", Text: "Count what of the weights is not on a GPU, 1 to 2 GB of work, and the cache's limit on top.", Cost: "only if the machine has it"},
+			{Fix: "raise_memory_limit", Title: "Or raise the limit of container or service", Kind: "text", Text: "It needs the weights that are not on a GPU, plus the cache's limit, plus 1 to 2 GB.", Cost: "only if the machine has it"},
 			{Fix: "quantize_kv_cache", Title: "Use an 8-bit KV cache", Kind: "text", Text: "`-fa on -ctk q8_0 -ctv q8_0` about halves each saved prompt.", Cost: "slight loss of quality"},
 		},
 		Sources: []string{"llama.cpp/common/arg.cpp", "llama.cpp/tools/server/server-task.cpp", "https://github.com/ollama/ollama/issues/18264"},

@@ -104,7 +104,7 @@ func Placed(c *ledger.Case) string {
 	if weights == 0 || cache == 0 || n == 0 || SeveralDevices(c) || !c.Root(fact.GGMLRuntime, fact.GGMLMetal) {
 		return ""
 	}
-	said := fmt.Sprintf("On the GPU were placed: weights %s, KV cache %s for %s tokens (%s per token)", units.Amount(weights), units.Amount(cache), ledger.Thousands(n), units.Amount(cache/n))
+	said := fmt.Sprintf("On the GPU: weights %s, KV cache %s for %s tokens (%s per token)", units.Amount(weights), units.Amount(cache), ledger.Thousands(n), units.Amount(cache/n))
 	if graph > 0 {
 		said += ", working memory " + units.Amount(graph)
 	}
@@ -121,11 +121,11 @@ func OwnLength(c *ledger.Case, b Budget) string {
 	case b.Context == 0 && c.Says("gpustack", "llama-box"): // 8192 there
 		return ""
 	case b.Context == 0:
-		return "Where no length is set, many versions take the model's own maximum, often 131,072 tokens and more."
+		return "Where no length is set, many versions use the model's maximum, often 131,072 tokens and more."
 	case (!ok || set.Default) && b.Context >= 8192 && b.Context == Count(c, "n_ctx_train", MostTokens):
-		return "That length is the model's own maximum, which many versions take where `-c` sets none."
+		return "That length is the model's maximum, which many versions use if you set none."
 	case b.Context >= 65536 && (!ok || set.Default):
-		return "If you did not set that length, it is the model's own maximum, which many versions take by themselves."
+		return "If you did not set that length, it is the model's maximum, which many versions use by default."
 	}
 	return ""
 }
@@ -136,11 +136,11 @@ const LargestCard = 64 * units.GiB
 // Weighed is what is known of weights that were refused.
 func Weighed(c *ledger.Case, out map[string]string) string {
 	var said []string
-	switch layers, had := out["layers"]+" layers were asked for in one piece", out["had"]+" was free."; {
+	switch layers, had := "The weights of "+out["layers"]+" layers did not fit", out["had"]+" was free on the GPU."; {
 	case out["layers"] != "" && out["had"] != "":
-		said = append(said, layers+"; "+had)
+		said = append(said, layers+": "+had)
 	case out["layers"] != "":
-		said = append(said, layers+".")
+		said = append(said, layers+" into the GPU memory.")
 	case out["had"] != "":
 		said = append(said, strings.ToUpper(had[:1])+had[1:])
 	}
@@ -150,7 +150,7 @@ func Weighed(c *ledger.Case, out map[string]string) string {
 		}
 	}
 	if c.Asked.Bytes <= LargestCard {
-		said = append(said, "KV cache and working memory come on top.")
+		said = append(said, "KV cache and working memory still come on top of the weights.")
 	}
 	return strings.Join(said, " ")
 }

@@ -302,7 +302,7 @@ func ContextToTry(c *ledger.Case) int64 {
 // BatchToTry is the physical batch to paste.
 func BatchToTry(c *ledger.Case) int64 {
 	b := BudgetOf(c)
-	if n, ok := b.BatchThatFits(); ok {
+	if n, ok := b.BatchThatFits(); ok && b.WithBatch(n).Sum() <= b.Free {
 		return n
 	}
 	return max(min(b.Batch/4, 512), 64)

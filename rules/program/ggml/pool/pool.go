@@ -21,12 +21,12 @@ func Cards(otherProgram func(*ledger.Case) bool) []cause.Card {
 		Loading("llama.cpp"), Batch("llama.cpp", "Start it with `-b 512`."),
 		{
 			ID: "llama.cpp/plan", Kinds: []fact.Kind{fact.GGMLPlan}, Unsaid: dialect.NewWords, If: when.Not(Beyond), Figures: numbers,
-			Cause: cause.SoftwareBug, Weight: cause.Strong, Headline: "planned one of its own buffers too small",
-			Means: "llama.cpp plans its buffers before it fills them, and this one was planned too small[[: {lack} was missing of {pool}]]. That is a fault of this build, often of one backend. Neither RAM nor GPU memory is short.",
+			Cause: cause.SoftwareBug, Weight: cause.Strong, Headline: "planned one of its own buffers too small: a bug, not a lack of memory",
+			Means: "llama.cpp calculates the size of its buffers before it fills them, and this one came out too small[[ by {lack}]]. That is a bug of this build, often in one backend. Neither RAM nor GPU memory is short.",
 			Not:   "More RAM, swap or fewer layers on the GPU: the plan stays wrong.",
 			Cures: []cause.Cure{
 				{Fix: "upgrade_version", Title: "Update to a newer build", Cost: "a download"},
-				{Fix: "select_gpu", Title: "If the newest fails too: use another backend", Told: "Run it on the CPU, or take a build for another backend (CUDA, HIP, Vulkan, Metal): each plans differently.", Cost: "possibly slower"},
+				{Fix: "select_gpu", Title: "If the newest build fails too: use another backend", Told: "Run it on the CPU (`-ngl 0`), or use a build for another backend (CUDA, HIP, Vulkan).", Cost: "possibly slower"},
 				{Fix: "lower_context", If: func(c *ledger.Case) bool { return !c.Contains(".weight") }, Title: "Shorten the context until then", Cost: "may not be enough"},
 			},
 			Sources: []string{"llama.cpp/ggml/src/ggml-alloc.c", "https://github.com/ggml-org/llama.cpp/pull/12197"},
@@ -35,7 +35,7 @@ func Cards(otherProgram func(*ledger.Case) bool) []cause.Card {
 			ID: "llama.cpp/arena-python", Kinds: []fact.Kind{fact.GGMLPool}, Said: Words, Unsaid: dialect.NewWords, If: when.Not(Beyond), Figures: numbers,
 			Cause: cause.SoftwareBug, Weight: cause.Strong, Headline: arenaHeadline, Means: arenaMeans, Not: arenaNot,
 			Cures: []cause.Cure{
-				{Fix: "lower_batch_size", Title: "Lower `n_batch`", Told: "In the `LlamaCpp(...)` or `Llama(...)` call: `n_batch=512`, or half of it if it is 512 or less. localGPT sets it to the whole context on a GPU (`kwargs[\"n_batch\"] = max_ctx_size`): write 512 there.", Cost: "slower prompts"},
+				{Fix: "lower_batch_size", Title: "Lower `n_batch`", Told: "In the `LlamaCpp(...)` or `Llama(...)` call set `n_batch=512`; if it is 512 or less already, halve it. localGPT sets it to the whole context (`kwargs[\"n_batch\"] = max_ctx_size`): write 512 there.", Cost: "slower prompts"},
 				{Fix: "upgrade_version", Title: "Update llama-cpp-python", Kind: "shell", Text: "pip install -U --no-cache-dir llama-cpp-python   # then a GGUF of the same model instead of a `.bin` file", Cost: "a new model file; the program around it may need an update too"},
 				shortPrompt,
 			},
@@ -46,8 +46,8 @@ func Cards(otherProgram func(*ledger.Case) bool) []cause.Card {
 			Cause: cause.SoftwareBug, Weight: cause.Strong, Headline: arenaHeadline, Means: arenaMeans + "[[ {little}]]", Not: arenaNot,
 			Cures: []cause.Cure{
 				{Fix: "upgrade_version", If: otherProgram, Title: "Update the program", Cost: "old model files may need a new download"},
-				{Fix: "upgrade_version", If: when.Not(otherProgram), Title: "Update llama.cpp, or the program that brings it", Told: "llama.cpp: take the newest release, or `git pull` and build again. Python: `pip install -U llama-cpp-python`; in place of pygpt4all and pyllamacpp, which are no longer kept up, `pip install gpt4all`. Old model files (`.bin`) then need a GGUF of the same model.", Cost: "old model files need a new download"},
-				{Fix: "lower_batch_size", If: when.Any(when.Not(slightlyShort), computes), Title: "Until then: lower the batch size", Kind: "text", Text: "Half of the present value, 512 at most: `n_batch` in Python, `-b` in llama.cpp. If it fails only after several requests, load the model anew between them.", Cost: "slower prompts"},
+				{Fix: "upgrade_version", If: when.Not(otherProgram), Title: "Update llama.cpp, or the program that brings it", Told: "llama.cpp: take the newest release, or `git pull` and build again. Python: `pip install -U llama-cpp-python`; instead of the abandoned pygpt4all and pyllamacpp, `pip install gpt4all`. Replace old `.bin` model files by a GGUF file of the same model.", Cost: "old model files need a new download"},
+				{Fix: "lower_batch_size", If: when.Any(when.Not(slightlyShort), computes), Title: "Until then: lower the batch size", Kind: "text", Text: "Halve it, 512 at most: `n_batch` in Python, `-b` in llama.cpp. If it fails only after several requests, reload the model between them.", Cost: "slower prompts"},
 				{Fix: shortPrompt.Fix, If: when.Any(when.Not(slightlyShort), computes), Title: shortPrompt.Title, Kind: shortPrompt.Kind, Text: shortPrompt.Text, Cost: shortPrompt.Cost},
 			},
 			Sources: []string{"llama.cpp/ggml/src/ggml.c", "https://github.com/abetlen/llama-cpp-python/issues/546"},
@@ -57,12 +57,12 @@ func Cards(otherProgram func(*ledger.Case) bool) []cause.Card {
 
 // What pools of fixed size have in common.
 const (
-	arenaHeadline = "ran over a memory pool of fixed size inside itself"
-	arenaMeans    = "[[The pool has {pool}, and {lack} more was needed. ]]Programs on ggml of 2023 set such pools by the model's size, and a large batch or a long prompt can need more. Neither RAM nor GPU memory is short."
+	arenaHeadline = "overran an internal memory pool of fixed size: RAM and GPU are not full"
+	arenaMeans    = "Versions of 2023 reserve a pool of fixed size for their work[[, here {pool}; {lack} more was needed]]. A large batch or a long prompt can exceed it. More memory in the computer changes nothing."
 	arenaNot      = "More RAM, swap or fewer layers on the GPU: the pool keeps its size."
 )
 
-var shortPrompt = cause.Cure{Fix: "lower_context", Title: "Shorten the prompt", Kind: "text", Text: "Fewer passages of documents, less history, or a shorter question.", Cost: "less text at a time"}
+var shortPrompt = cause.Cure{Fix: "lower_context", Title: "Shorten the prompt", Kind: "text", Text: "Send fewer document passages, less chat history or a shorter question.", Cost: "less text at a time"}
 
 // Loading is about loaders that reckon their pool themselves, as the examples
 // of ggml and whisper.cpp do.
@@ -70,13 +70,13 @@ func Loading(program string) cause.Card {
 	return cause.Card{
 		ID: program + "/arena-loading", Kinds: []fact.Kind{fact.GGMLPool}, Said: []string{"model_load: ggml ctx size"}, Unsaid: madeContext, If: when.All(when.Not(Beyond), slightlyShort), Figures: numbers,
 		Cause: cause.SoftwareBug, Weight: cause.Strong, Headline: "planned its own memory pool {lack} too small while it loaded a model",
-		Means: "The loader adds up in its source how large a pool the tensors of this file need, and reserved {pool}; they need {lack} more. So small a gap is usually ggml's bookkeeping for each tensor, which grew while the estimate stayed. RAM and GPU memory are not short; a crash right after it is the same fault.",
+		Means: "The program's own estimate of the memory for this model is too low by {lack}. Usually ggml's bookkeeping per tensor grew, and the estimate in this program's source was not updated. RAM and GPU memory are not full. A crash right after it is the same bug.",
 		Not:   "Closing programs, more RAM or a smaller quantisation: the estimate stays short.",
 		Cures: []cause.Cure{
 			{
 				Fix: "upgrade_version", Title: "Correct the estimate, or update", Ways: []cause.Way{
-					{For: "In the source", Text: "find the line that prints `ggml ctx size` (the name before it is the function), add `ctx_size += 1024*1024;` just before it, and build again as you did. It costs 1 MiB of RAM."},
-					{For: "Update", Text: "`git pull` and build again. An example that is no longer kept up may be gone: whisper.cpp has `talk-llama` for `talk`, with a GGUF model."},
+					{For: "In the source", Text: "find the line that prints `ggml ctx size`, add `ctx_size += 1024*1024;` just before it, and build again. It costs 1 MiB of RAM."},
+					{For: "Update", Text: "`git pull` and build again. Abandoned examples may be gone: whisper.cpp has `talk-llama` instead of `talk`, with a GGUF model."},
 				}, Cost: "a rebuild",
 			},
 		},
@@ -100,8 +100,8 @@ func slightlyShort(c *ledger.Case) bool {
 func Batch(program, where string) cause.Card {
 	return cause.Card{
 		ID: program + "/arena-batch", Kinds: []fact.Kind{fact.GGMLPool}, If: Beyond, Figures: numbers,
-		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran over a memory pool of fixed size inside itself: the batch is larger than planned for",
-		Means: "The pool for temporaries has a fixed size in these builds of 2023, made for batches of 512 tokens; here the batch is {batch_size}. [[It has {pool}, and {lack} more was needed. ]]Neither RAM nor GPU memory is short, and the crash after it is the same fault.",
+		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "overran an internal memory pool: a batch size of {batch_size} is too large for this version",
+		Means: "These versions of 2023 reserve a pool of fixed size, made for batches of 512 tokens[[; {lack} more than its {pool} was needed]]. RAM and GPU memory are not full. A crash right after it is the same bug.",
 		Not:   "More RAM or fewer layers on the GPU: the pool keeps its size.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Set the batch size back to 512", Kind: "text", Text: where, Cost: "slower prompts"},
@@ -119,7 +119,7 @@ func numbers(c *ledger.Case) map[string]string {
 	}
 	little := ""
 	if slightlyShort(c) && !computes(c) {
-		little = "So small a gap usually means that the pool was counted wrongly for this model."
+		little = "So small a gap usually means that the size was calculated wrongly for this model."
 	}
 	return map[string]string{"pool": units.Amount(pool), "lack": units.Amount(needed - pool), "little": little}
 }

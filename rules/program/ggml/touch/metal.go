@@ -15,12 +15,12 @@ var OldMetalCache = []string{"ggml_metal_add_buffer: allocated 'kv"}
 // MetalBuffers is about such a build, where nothing else tells what fills the GPU.
 var MetalBuffers = cause.Card{
 	ID: "llama.cpp/metal-buffers", Kinds: []fact.Kind{fact.GGMLMetal}, Said: OldMetalCache, Figures: metalShares,
-	Among: []string{cause.ContextTooLong, cause.ModelTooLarge, cause.BatchTooLarge}, Headline: "ran out of the Mac's GPU memory: weights and KV cache together are more than macOS lets the GPU use",
-	Means: "It loaded, and then a Metal command ran out of memory[[: its buffers were {mine} by then, of {limit}]]. [[{alone}]][[{which}]]",
+	Among: []string{cause.ContextTooLong, cause.ModelTooLarge, cause.BatchTooLarge}, Headline: "needs more than macOS lets the GPU use: weights and KV cache together are too large",
+	Means: "The model loaded; then the GPU had too little memory to run it[[: its buffers were {mine}, and macOS allows {limit}]]. [[{alone}]][[{which}]]",
 	Cures: []cause.Cure{
 		{Fix: "lower_context", Title: "Shorten the context", Cost: "shorter conversations"},
 		{Fix: "use_lower_quant", Title: "Use a smaller quantisation of the model", Cost: "slight loss of quality"},
-		{Fix: "upgrade_version", Title: "Update the program", Told: "Builds of 2024 and later hold a cache of 8 bit (with flash attention), and say what did not fit.", Cost: "a download"},
+		{Fix: "upgrade_version", Title: "Update the program", Told: "Builds since 2024 have an 8-bit KV cache (`-fa -ctk q8_0 -ctv q8_0`) and say what did not fit.", Cost: "a download"},
 	},
 	Sources: []string{"llama.cpp/ggml-metal.m", "https://github.com/ise-uiuc/magicoder/issues/19"},
 }
@@ -29,7 +29,7 @@ var MetalBuffers = cause.Card{
 func metalShares(c *ledger.Case) map[string]string {
 	weights, limit := load.BudgetOf(c).Weights, ledger.SizeOf(c.F().Limit)
 	if weights > limit && limit > 0 {
-		return map[string]string{"which": "", "alone": "The weights alone are " + units.Amount(weights) + ": no context is short enough for that."}
+		return map[string]string{"which": "", "alone": "The weights alone are " + units.Amount(weights) + ": no context is short enough for that, so use a smaller file."}
 	}
-	return map[string]string{"alone": "", "which": "The lines `ggml_metal_add_buffer` say which: 'data' are the weights, 'kv' is the KV cache, 'alloc' the working memory. The cache grows with the context; where 'kv' is the larger, half the context is the larger saving."}
+	return map[string]string{"alone": "", "which": "See the lines `ggml_metal_add_buffer`: 'data' are the weights, 'kv' is the KV cache, which grows with the context. If 'kv' is large, shorten the context; otherwise use a smaller file."}
 }
