@@ -69,12 +69,12 @@ var InvokeFull = cause.Card{
 		return c.In("invokeai") && ledger.FillsAlone(c) && !ledger.Crowded(c)
 	},
 	Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "ran out of graphics memory[[ ({total})]]: its models fill the card",
-	Means: "InvokeAI itself holds {mine}[[; {asked} more was refused]]. So little missing with so much loaded is usually the model: Flux at 16 bit has 24 GB of weights, its T5 encoder 9.8, SDXL 7 in all.",
-	Not:   "Fewer steps: each needs the same.",
+	Means: "InvokeAI itself uses {mine}. Usually that is mostly the models: FLUX.1 at 16 bit has 24 GB of weights, its T5 encoder 9.5, SDXL 7 in all.",
+	Not:   "Fewer steps: every step needs the same memory.",
 	Cures: []cause.Cure{
-		{Fix: "close_other_apps", Title: "Free what other processes hold", If: func(c *ledger.Case) bool { return len(c.F().OtherProcesses) > 1 && c.Shortfall.Has() }, Told: "The message lists them by their numbers (PID)[[; {short} was missing]]. `nvidia-smi` names them; end those that you can do without.", Cost: "Free."},
-		{Fix: "use_lower_quant", Title: "Use the quantised variant of the model", Told: "Model Manager, Starter Models: for Flux the quantised one, with the 8-bit T5 encoder.", Cost: "Slight loss of quality."},
-		{Fix: "lowvram_mode", Title: "Let it load models in part", Told: "In `invokeai.yaml` (5.6 and later), then restart; what does not fit waits in RAM:", Kind: "config", Text: "enable_partial_loading: true", Cost: "Some speed."},
+		{Fix: "close_other_apps", Title: "Free what other processes hold", If: func(c *ledger.Case) bool { return len(c.F().OtherProcesses) > 1 && c.Shortfall.Has() }, Told: "The message lists them by number (PID)[[; {short} was missing]]. `nvidia-smi` shows their names. End those you do not need.", Cost: "Free."},
+		{Fix: "use_lower_quant", Title: "Use the quantised variant of the model", Told: "Model Manager, Starter Models: for FLUX take the Quantized model and the 8-bit T5 encoder.", Cost: "Slight loss of quality."},
+		{Fix: "lowvram_mode", Title: "Let it load models in part", Told: "In `invokeai.yaml` (5.6 and later), then restart. What does not fit stays in RAM:", Kind: "config", Text: "enable_partial_loading: true", Cost: "Some speed."},
 	},
 	Sources: []string{"https://invoke-ai.github.io/InvokeAI/features/low-vram/", "InvokeAI/invokeai/frontend/web/public/locales/en.json"},
 }
