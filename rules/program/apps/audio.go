@@ -326,10 +326,10 @@ var Demucs = program.Program{
 			ID: "demucs/load", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, If: func(c *ledger.Case) bool { return c.In("demucs") && c.Phase == "load" },
 			Cause: cause.ModelTooLarge, Weight: cause.Decisive,
 			Headline: "ran out of graphics memory[[ ({total})]] while it loaded the model",
-			Means:    "The model itself did not fit, so other programs probably use part of the card. Versions before 3 need 8 GB for `demucs` and 4 GB for `tasnet`; later ones 3 GB with a short `--segment`.",
+			Means:    "The model itself did not fit. Versions before 3 need 8 GB for `demucs` and 4 GB for `tasnet`; later ones 3 GB with a short `--segment`.",
 			Cures: []cause.Cure{
-				cure("cpu_offload", "Run it on the CPU (`-d cpu`)", "text", "Add `-d cpu` to your command: about 1.5 times the length of the song.", "Slower."),
 				{Fix: "upgrade_version", Title: "Update Demucs, and use short segments", If: func(c *ledger.Case) bool { return framed(c, "(model_path)") }, Told: "This Demucs is older than version 3. Run `python -m pip install -U demucs`, then `demucs --segment 7 song.mp3`.", Cost: "A download."},
+				cure("cpu_offload", "Run it on the CPU (`-d cpu`)", "text", "Add `-d cpu` to your command: about 1.5 times the length of the song.", "Slower."),
 				lookAtCard,
 			},
 			Sources: []string{"https://github.com/facebookresearch/demucs/blob/main/README.md"},

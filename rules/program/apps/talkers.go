@@ -145,7 +145,7 @@ var (
 			"vae_tiling":    words("Add `--chunked` to your infer.py command. The sound is then decoded in chunks."),
 			"lower_context": words("Set `--audio-length 95`, the shortest."),
 		},
-		Titles: map[string]string{"vae_tiling": "Decode in chunks (`--chunked`)", "lower_context": "Make a shorter song"}, Costs: map[string]string{"vae_tiling": "Hardly any.", "lower_context": "95 seconds."},
+		Titles: map[string]string{"vae_tiling": "Decode in chunks (`--chunked`)", "lower_context": "Make a shorter song"}, Costs: map[string]string{"vae_tiling": "Hardly any time.", "lower_context": "A song of 95 seconds."},
 		Like:  []*program.Program{&Voices},
 		Cards: cards(ownModel("diffrhythm/song", "ran out of graphics memory[[ ({total})]] while it made the song", "DiffRhythm makes the whole song at once. Decoding it into sound, if not in chunks, needs most memory.", "DiffRhythm/infer/infer.py", fixes("vae_tiling", "lower_context", "close_other_apps")...)),
 	}

@@ -89,7 +89,7 @@ var Wan2GP = program.Program{
 			Headline: "got a CUDA out-of-memory error without sizes: RAM or graphics memory",
 			Means:    "Often this means that RAM could not be pinned (reserved) for swapped weights. A full card usually says \"Tried to allocate\" instead. The log does not prove which it was, and the traceback may show a later call.",
 			Cures: []cause.Cure{
-				{Fix: "restart_session", Title: "Restart WanGP", Told: "Close its window and check in Task Manager or `nvidia-smi` that python is gone. Then start it again. After switching models this is often enough.", Cost: "Free."},
+				{Fix: "restart_session", Title: "Restart WanGP", Told: "Close its window, make sure that its python process is gone, and start it again. After switching models this is often enough.", Cost: "Free."},
 				{Fix: "lowvram_mode", Title: "Use profile 5 and pin less RAM", Steps: leastPinned, Cost: "Slower."},
 				{Fix: "raise_pagefile", Title: "Enlarge the page file or swap", Told: "Windows: Win+R, `sysdm.cpl`, Advanced, Performance: Settings, Advanced, Virtual memory: 32768 to 65536 MB on an SSD; restart. Linux: 32 GB of swap.", Cost: "Disk space."},
 				{Fix: "upgrade_version", Title: "Update WanGP", If: firstWanGP, Told: "Your version is older than April 2025 (`gradio_server.py`). In its folder run:", Kind: "shell", Text: "git pull && pip install -r requirements.txt", Cost: "Some minutes."},

@@ -367,7 +367,7 @@ var InsanelyFast = program.Program{
 	Cards: cards(cause.Card{
 		ID: "insanely-fast-whisper/batch", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError, fact.MPSAlloc, fact.MPSBuffer}, If: func(c *ledger.Case) bool { return c.In("insanely-fast-whisper") },
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of memory[[ ({total})]]: the batch is too large",
+		Headline: "ran out of memory[[ ({total})]]",
 		Means:    "By default it transcribes 24 segments of 30 seconds at once (`--batch-size`). On a Mac the project recommends 4, which takes about 12 GB.",
 		Cures: []cause.Cure{
 			cure("lower_batch_size", "Lower the batch size", "shell", "insanely-fast-whisper --file-name audio.mp3 --batch-size 4", "Slower; Mac: add --device-id mps."),

@@ -98,7 +98,7 @@ func a1111Flags(note string, changes ...step.Change) func(*ledger.Case) []step.S
 		if flags == "" {
 			return []step.Step{{Kind: "text", Text: note}}
 		}
-		beside := ", beside what stands there"
+		beside := " (keep what is already there)"
 		if own != nil {
 			beside = ""
 		}
@@ -110,7 +110,7 @@ func a1111Flags(note string, changes ...step.Change) func(*ledger.Case) []step.S
 		}
 		where := "In `webui-user.bat`" + beside
 		if !c.Windows() {
-			where += " (`webui-user.sh`: `export` and quotes around it)"
+			where += "; in `webui-user.sh` with `export` and quotes around it"
 		}
 		return []step.Step{{Kind: "text", Text: where + ". " + note}, {Kind: "config", Target: "cmd", Text: "set COMMANDLINE_ARGS=" + quote.Bat(flags)}}
 	}

@@ -90,7 +90,7 @@ var (
 	}
 	comfyUnload = cause.Cure{
 		Fix: "restart_session", Title: "Unload models before the run",
-		Told: "Click Unload Models in the Manager, or restart ComfyUI. Then run only this workflow. Close games and other programs that use the card.",
+		Told: "Click Unload Models (beside Manager), or restart ComfyUI. Then run only this workflow. Close games and other programs that use the card.",
 		Cost: "Models load again.",
 	}
 )
@@ -238,7 +238,7 @@ var comfyCore = []cause.Card{
 		Not:      "VAE tiles, fewer steps, a smaller image: it failed in the text encoder.",
 		Cures: []cause.Cure{
 			{Fix: "use_lower_quant", Title: "Load an fp8 file of the text encoder", Told: "In the CLIP loader, for Flux and SD 3.5: `t5xxl_fp8_e4m3fn_scaled.safetensors`; for Wan: `umt5_xxl_fp8_e4m3fn_scaled.safetensors`. Or a GGUF with CLIPLoader (GGUF).", Cost: "Hardly any loss of quality."},
-			{Fix: "cpu_offload", Title: "Run the text encoder on the CPU", Told: "In the CLIP loader set `device` to cpu (right-click, Show Advanced, in some versions). It runs once for each new prompt.", Cost: "Some seconds, and RAM."},
+			{Fix: "cpu_offload", Title: "Run the text encoder on the CPU", Told: "In the CLIP loader set `device` to cpu (an advanced input in some versions). It runs once for each new prompt.", Cost: "Some seconds, and RAM."},
 			comfyUnload,
 		},
 		Sources: []string{comfyCode + "nodes.py", comfyCode + "comfy/sd.py"},
@@ -275,7 +275,7 @@ var comfyCore = []cause.Card{
 		Means:    "ComfyUI itself warns of a memory leak: it unloaded a model, but something still holds it. Usually that is a custom node that patches models (compile, cache, block swap). The first run after a restart then works, and a later one finds the card partly full.",
 		Not:      "A smaller image alone: the old model stays on the card.",
 		Cures: []cause.Cure{
-			{Fix: "restart_session", Title: "Free models and node cache between runs", Told: "Manager: click Free Model and Node Cache. If that is not enough, restart ComfyUI.", Cost: "Models load again."},
+			{Fix: "restart_session", Title: "Free models and node cache between runs", Told: "Click Free model and node cache (beside Manager). If that is not enough, restart ComfyUI.", Cost: "Models load again."},
 			{Fix: "upgrade_version", Title: "Find the node that patches the model, and update it", Told: "Bypass the nodes between the loader and the sampler one by one (Ctrl+B) until the warning is gone. Update that node in the Manager, or leave it out.", Cost: "Some minutes."},
 			comfyKeepFree,
 		},
@@ -287,7 +287,7 @@ var comfyCore = []cause.Card{
 		Means:    "It failed while weights went to the card. ComfyUI normally keeps part of a large model in RAM. So usually something else took the memory in the meantime, or LoRA patches came on top.",
 		Cures: []cause.Cure{
 			where(patched, smallerFile),
-			{Fix: "close_other_apps", Title: "Restart ComfyUI, close what else uses the card", Told: "Look for a second ComfyUI, games, browsers. `nvidia-smi` lists them; on Windows also Task Manager, Details, column Dedicated GPU memory.", Cost: "Free."},
+			{Fix: "close_other_apps", Title: "Restart ComfyUI, close what else uses the card", Told: "Look for a second ComfyUI, games, browsers. `nvidia-smi` lists them (Windows also: Task Manager, Details, column Dedicated GPU memory).", Cost: "Free."},
 			comfyKeepFree, where(when.Not(patched), smallerFile),
 		},
 		Sources: []string{comfyCode + "comfy/model_patcher.py", comfyThread + "14396"}, Solved: 1,

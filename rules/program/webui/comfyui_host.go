@@ -163,7 +163,7 @@ var comfyHost = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "vae_tiling", Title: "Use VAE Decode (Tiled)", Told: "Replace VAE Decode with it: tile_size 256 (older versions: 320), overlap 64. If another node decodes: turn on its tiling, or use fewer frames.", Cost: "Some seconds."},
 			fewerPixels,
-			{Fix: "restart_session", Title: "Unload models, close other programs", Told: "Click Unload Models in the Manager, or restart ComfyUI. Close browser tabs and large programs.", Cost: "Models load again."},
+			{Fix: "restart_session", Title: "Unload models, close other programs", Told: "Click Unload Models (beside Manager), or restart ComfyUI. Close browser tabs and large programs.", Cost: "Models load again."},
 		},
 		Sources: []string{comfyCode + "comfy/sd.py", comfyCode + "nodes.py"},
 	},
@@ -210,7 +210,7 @@ var comfyBare = []cause.Card{
 		Headline: "ran out of graphics memory, then crashed while it unloaded its models",
 		Means:    "ComfyUI ran out of graphics memory and began to unload its models; then Python crashed (`Fatal Python error`). That can be a bug in the driver or the loader, or RAM is full as well. The log does not show which.",
 		Cures: []cause.Cure{
-			{Fix: "restart_session", Title: "Restart, and unload between models", Told: "If your queue uses several models, run all images of one model first. Then click Free Model and Node Cache in the Manager, or use the API:", Kind: "shell", Text: "curl -X POST http://127.0.0.1:8188/free -H \"Content-Type: application/json\" -d '{\"unload_models\": true, \"free_memory\": true}'", Cost: "Models load again."},
+			{Fix: "restart_session", Title: "Restart, and unload between models", Told: "If your queue uses several models, run all images of one model first. Then click Free model and node cache (beside Manager), or use the API:", Kind: "shell", Text: "curl -X POST http://127.0.0.1:8188/free -H \"Content-Type: application/json\" -d '{\"unload_models\": true, \"free_memory\": true}'", Cost: "Models load again."},
 			comfyKeepFree,
 			{Fix: "upgrade_version", Title: "Update ComfyUI and the driver", Told: "A crash instead of an error message is often a bug in one of them.", Cost: "Some minutes."},
 		},
@@ -260,7 +260,7 @@ var comfyBare = []cause.Card{
 			comfyKeepFree,
 			{Fix: "restart_session", Title: "Make the next error show sizes", If: func(c *ledger.Case) bool { return c.Kind(fact.TorchAsync) }, Told: "Start with `--disable-cuda-malloc`. The next error then says how much was requested, free and in use.", Cost: "Slightly more fragmentation."},
 		},
-		Later:   "If the first run works and the second fails, click Unload Models in the Manager between them.",
+		Later:   "If the first run works and the second fails, click Unload Models (beside Manager) between them.",
 		Sources: []string{comfyCode + "comfy/cli_args.py", comfyCode + "execution.py"},
 	},
 }

@@ -155,7 +155,7 @@ var comfyNodes = []cause.Card{
 		Means:    "AnimateDiff samples many frames as one batch, so memory grows with frames x pixels. Without Context Options that is the whole clip.",
 		Not:      "Fewer steps: every step needs the same memory.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Set context_length to 16", Told: "Connect a Context Options node (Looped Uniform or Standard Static) with context_length 16 to the AnimateDiff loader. It then works on 16 frames at a time, however long the clip is.", Cost: "Slower; slight changes between contexts."},
+			{Fix: "lower_context", Title: "Set context_length to 16", Told: "Connect a Context Options node (Looped Uniform or Standard Static) with context_length 16 to the AnimateDiff loader. It then works on 16 frames at a time, however long the clip is.", Cost: "Slower; slight changes between contexts."},
 			fewerPixels, comfyKeepFree,
 		},
 		Sources: []string{"https://github.com/Kosinkadink/ComfyUI-AnimateDiff-Evolved/blob/main/animatediff/sampling.py"},
@@ -219,6 +219,6 @@ var comfyOwn = []cause.Card{
 }
 
 var (
-	nodeAlone = cause.Cure{Fix: "restart_session", Title: "Run that node alone, on an empty card", Told: "Click Unload Models in the Manager, or restart ComfyUI. Then run a workflow with only this node and its loaders. Save its result and continue in a second workflow.", Cost: "Two workflows."}
+	nodeAlone = cause.Cure{Fix: "restart_session", Title: "Run that node alone, on an empty card", Told: "Click Unload Models (beside Manager), or restart ComfyUI. Then run a workflow with only this node and its loaders. Save its result and continue in a second workflow.", Cost: "Two workflows."}
 	nodeOther = cause.Cure{Fix: "use_smaller_model", Title: "Use other nodes for the same model", Told: "Look for native ComfyUI nodes, or a node pack with offload or block swap. They can load fp8 or GGUF files and move weights to RAM.", Cost: "The workflow must be rebuilt."}
 )

@@ -8,7 +8,7 @@ import (
 
 var framepackCards = ofCard([]cause.Card{
 	conv3dRegression("framepack/conv3d", of("framepack"),
-		cause.Cure{Fix: "close_other_apps", Title: "Meanwhile: keep more VRAM free", Told: "Close other programs on the card. In demo_gradio.py, before `vae_decode`, raise `preserved_memory_gb=8`.", Cost: "Some seconds for each section."}),
+		cause.Cure{Fix: "lowvram_mode", Title: "Meanwhile: keep more VRAM free", Told: "Close other programs on the card. In demo_gradio.py, before `vae_decode`, raise `preserved_memory_gb=8`.", Cost: "Some seconds for each section."}),
 	{
 		ID: "framepack/whole-attention", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, If: func(c *ledger.Case) bool { return ledger.NeverFits(c) != "" }, Cause: cause.OversizedAllocation, Weight: cause.Decisive,
 		Headline: "asked for {asked} at once, more than the whole card ({total})",
@@ -37,9 +37,9 @@ var framepackCards = ofCard([]cause.Card{
 		Means:    "The card was not full. Most likely RAM plus page file were: on Windows graphics memory counts against them too. FramePack keeps a 13B video model, a Llama text encoder and three more models in RAM, about 60 GB at the peak.",
 		Not:      "GPU Inference Preserved Memory: the card was not full.",
 		Cures: []cause.Cure{
-			letWindowsPage,
-			{Fix: "close_other_apps", Title: "Close browser and games", Told: "With 32 GB of RAM you need at least 40 GB of page file (Linux: swap).", Cost: "Free."},
-			{Fix: "restart_session", Title: "Restart the computer, start only FramePack", Told: "Watch \"Committed\" in Task Manager, Performance, Memory while it loads.", Cost: "Free."},
+			letWindowsPage, moreSwapIf,
+			{Fix: "close_other_apps", Title: "Close browser and games", Told: "FramePack alone needs most of the memory: with 32 GB of RAM add at least 40 GB of page file or swap.", Cost: "Free."},
+			{Fix: "restart_session", Title: "Restart the computer, start only FramePack", Told: "Watch how RAM fills up while it loads.", Cost: "Free."},
 		},
 		Sources: []string{framepack + "issues/132", framepack + "issues/233"}, Solved: 1,
 	},

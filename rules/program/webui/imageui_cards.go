@@ -53,7 +53,7 @@ var (
 
 // a1111Flagged is the attention first, in one line with `--medvram`.
 func a1111Flagged(title string) cause.Cure {
-	return cause.Cure{Fix: "efficient_attention", Title: title, Steps: a1111Low, Cost: "Some speed, by `--medvram`.", If: func(c *ledger.Case) bool { return notMac(c) && leanAttention(c) == "" }}
+	return cause.Cure{Fix: "efficient_attention", Title: title, Steps: a1111Low, Cost: "Some speed.", If: func(c *ledger.Case) bool { return notMac(c) && leanAttention(c) == "" }}
 }
 
 var a1111Cards = slices.Concat([]cause.Card{
@@ -91,7 +91,7 @@ var a1111Cards = slices.Concat([]cause.Card{
 	{
 		ID: "a1111/killed", Kinds: append([]fact.Kind{fact.SilentDeath}, killed...), If: func(c *ledger.Case) bool { return c.In("a1111") }, Cause: cause.HostMemory, Weight: cause.Decisive,
 		Headline: "was killed by the system, most likely because RAM ran out",
-		Means:    "The web UI ended without an error message. That usually means the system killed it because RAM (on Windows RAM plus page file) was full. A checkpoint is read into RAM whole, a .ckpt for a moment twice.",
+		Means:    "The web UI stopped without an error message of its own. That usually means the system killed it because RAM (on Windows RAM plus page file) was full. A checkpoint is read into RAM whole, a .ckpt for a moment twice.",
 		Not:      "`--medvram`, `--lowvram`: they keep more in RAM.",
 		Cures: []cause.Cure{
 			pageAfterSilence,
@@ -171,7 +171,7 @@ var a1111Work = []cause.Card{
 		Not:      "`max_split_size_mb`: the request is larger than the card.",
 		Cures: []cause.Cure{
 			a1111Flagged("Turn on a memory-efficient attention"),
-			{Fix: "lower_resolution", Title: "Use sizes that are multiples of 64", Told: "This holds for width and height, also after Hires. fix or upscaling; 128 is even better. Use Resize to instead of a factor like 2.55.", Cost: "None."},
+			{Fix: "lower_resolution", Title: "Use sizes that are multiples of 64", Told: "Set width and height to multiples of 64 (128 is even better), also after Hires. fix: use Resize to instead of a factor like 2.55.", Cost: "None."},
 			a1111FullHalf, a1111Smaller, a1111Flagless,
 		},
 		Sources: []string{a1111Code + "sd_hijack_optimizations.py", a1111Thread + "10887", a1111Thread + "9922", a1111Thread + "7589"}, Solved: 2,
@@ -197,7 +197,7 @@ var a1111Work = []cause.Card{
 		Headline: "refused to begin: the image is too large for the free graphics memory",
 		Means:    "The web UI's split attention checks beforehand what it needs[[: {asked} in one slice, with {free} free]]. Twice the width and height needs 16 times as much, and a batch multiplies it. \"max approx.\" is the largest square image that fits now, Hires. fix included.",
 		Not:      "More RAM, a page file: the graphics card is too full.",
-		Cures:    []cause.Cure{a1111Flagged("Turn on an attention without a score matrix"), {Fix: "lower_resolution", Title: "Stay below the size in the message", Told: "Keep width x height below \"max approx.\", also after Hires. fix. Set Batch size 1. Then upscale in the tab Extras or with Ultimate SD Upscale.", Cost: "One more step."}, {Fix: "restart_session", Title: "Restart, and see what else is on the card", Kind: "shell", Text: "nvidia-smi", Cost: "Free.", If: notMac}},
+		Cures:    []cause.Cure{a1111Flagged("Turn on an attention without a score matrix"), {Fix: "lower_resolution", Title: "Stay below the size in the message", Told: "Stay at or below the size after \"max approx.\", also with Hires. fix. Set Batch size 1. Then upscale in the tab Extras or with Ultimate SD Upscale.", Cost: "One more step."}, {Fix: "restart_session", Title: "Restart, and see what else is on the card", Kind: "shell", Text: "nvidia-smi", Cost: "Free.", If: notMac}},
 		Sources:  []string{a1111Code + "sd_hijack_optimizations.py"},
 	},
 	{

@@ -54,7 +54,7 @@ var comfyMerge = []cause.Card{
 		Headline: "ran out of graphics memory while it added a LoRA to the model",
 		Means:    "Adding the LoRA to the model's weights failed, not a sampling step. ComfyUI does that weight by weight at 32 bit on the card, which needs extra graphics memory beside the model.",
 		Cures: []cause.Cure{
-			{Fix: "close_other_apps", Title: "Unload models, then try one LoRA at a time", Told: "Click Unload Models in the Manager, or restart ComfyUI. Bypass the LoRA nodes (select, Ctrl+B) and turn them on again one by one.", Cost: "Some minutes."},
+			{Fix: "close_other_apps", Title: "Unload models, then try one LoRA at a time", Told: "Click Unload Models (beside Manager), or restart ComfyUI. Bypass the LoRA nodes (select, Ctrl+B) and turn them on again one by one.", Cost: "Some minutes."},
 			comfyKeepFree, smallerFile,
 		},
 		Sources: []string{comfyCode + "comfy/lora.py", comfyCode + "comfy/model_patcher.py"},
@@ -65,7 +65,7 @@ var comfyMerge = []cause.Card{
 		Means:    "A node creates a model[[ of the library {network}]] directly on the card, not with ComfyUI's loader. ComfyUI makes no room for that, so models of earlier nodes may still be on the card.",
 		Figures:  addon.Network,
 		Cures: []cause.Cure{
-			{Fix: "restart_session", Title: "Unload models before that node runs", Told: "Click Unload Models in the Manager, or restart ComfyUI. Then run only this workflow, or put this node into a separate one. `nvidia-smi` shows what else uses the card.", Cost: "Models load again."},
+			{Fix: "restart_session", Title: "Unload models before that node runs", Told: "Click Unload Models (beside Manager), or restart ComfyUI. Then run only this workflow, or put this node into a separate one. `nvidia-smi` shows what else uses the card.", Cost: "Models load again."},
 			{Fix: "cpu_offload", Title: "Set that node to CPU, offload or a smaller model", Told: "Look for such a setting in the red node. If it has none, update the node in the Manager.", Cost: "That node is slower."},
 			comfyKeepFree,
 		},

@@ -52,7 +52,7 @@ func roomLeft(id string, holds func(*ledger.Case) bool, keepFree cause.Cure, sou
 func amdRoomLeft(id string, holds func(*ledger.Case) bool, keepFree cause.Cure, sources ...string) cause.Card {
 	return cause.Card{
 		ID: id, Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(holds, ledger.Roomy, when.Not(notAMD), when.Not(carvedOut)), Cause: cause.SoftwareBug, Weight: cause.Strong,
-		Headline: "was refused {asked} although {free} of the card was free",
+		Headline: "could not get {asked} although {free} of the card was free",
 		Means:    "The AMD card was not full. Possible reasons: RAM plus page file are full (on Windows graphics memory counts against them); a limit below the card's size (an APU gets about half of RAM); or memory was freed only a moment later. The log does not show which.",
 		Not:      "`PYTORCH_HIP_ALLOC_CONF=expandable_segments:True`: many ROCm builds do not support it.",
 		Cures: []cause.Cure{
@@ -86,7 +86,7 @@ func othersHold(id, shown string, holds func(*ledger.Case) bool, sources ...stri
 }
 
 var seeWho = cause.Cure{
-	Title: "Find and close what else is on the card", Told: "Close this program, then list what is still on the card. End leftover python processes, games, browsers. (Windows also: Task Manager, Details, column Dedicated GPU memory.)", Cost: "Free.",
+	Title: "Find and close what else is on the card", Told: "Close this program, then list what is still on the card (Windows also: Task Manager, Details, column Dedicated GPU memory). End leftover python processes, games, browsers.", Cost: "Free.",
 }
 
 // whoHolds lists what is on the card.

@@ -41,7 +41,7 @@ var nodes = []Pack{
 		Means: "The text encoder, which reads the prompt, failed: the text encoder is a language model of 8 billion parameters, 15 GB at 16 bit.", Not: "Fewer frames, VAE tiles: it failed in the text encoder.",
 		Knobs: []Knob{
 			{"use_lower_quant", "Load the text encoder in 4 or 8 bit", "(Down)Load HunyuanVideo TextEncoder: quantization bnb_nf4 (or fp8_e4m3fn).", "Hardly any loss of quality."},
-			{"restart_session", "Unload other models first", "Click Unload Models in the Manager before the run. In the Model Loader set load_device to offload_device, so that the video model stays in RAM.", "Models load again."},
+			{"restart_session", "Unload other models first", "Click Unload Models (beside Manager) before the run. In the Model Loader set load_device to offload_device, so that the video model stays in RAM.", "Models load again."},
 		},
 	},
 	{
@@ -170,7 +170,7 @@ var nodes = []Pack{
 		Knobs: []Knob{
 			{"vae_tiling", "Lower tile_width and tile_height", "tile_width and tile_height 512, tiled_decode on, batch_size 1 where it has that; mode_type Linear.", "Slower; seams can show."},
 			{"use_smaller_model", "Use a 2x upscale model, without ControlNet", "Set upscale_model to a 2x file (a 4x model first makes 16 times the pixels). Bypass ControlNet Tile as a test.", "Less detail."},
-			{"restart_session", "Upscale in a separate workflow", "Save the image and click Unload Models in the Manager. Then upscale it with a workflow that does only that.", "One more step."},
+			{"restart_session", "Upscale in a separate workflow", "Save the image and click Unload Models (beside Manager). Then upscale it with a workflow that does only that.", "One more step."},
 		},
 	},
 	{
@@ -197,14 +197,14 @@ var nodes = []Pack{
 		Means: "ReActor's face swapper and face restorer run beside ComfyUI's models, which do not make room for them. A restorer with 1024 or 2048 in its name enlarges each face to that size.", Not: noSteps,
 		Knobs: []Knob{
 			{"use_smaller_model", "Use a 512 restorer, or none", "ReActor Fast Face Swap: face_restore_model none or GFPGANv1.4, facedetection retinaface_mobile0.25; no Face Booster.", "Softer faces."},
-			{"restart_session", "Swap faces in a separate workflow", "Save the images and click Unload Models in the Manager. Then run Load Image and ReActor alone (clips: Load Video with frame_load_cap 100).", "One more step."},
+			{"restart_session", "Swap faces in a separate workflow", "Save the images and click Unload Models (beside Manager). Then run Load Image and ReActor alone (clips: Load Video with frame_load_cap 100).", "One more step."},
 		},
 	},
 	{
 		Folder: "comfyuiliveportraitkj", Types: []string{"LivePortrait"}, Part: "LivePortrait's node",
 		Means: "LivePortrait's models are small (about 1 GB). So usually the rest of the workflow fills the card, or the source images are very large.", Not: "`--lowvram`: these nodes ignore it.",
 		Knobs: []Knob{
-			{"restart_session", "Run only this workflow, after Unload Models", "Click Unload Models in the Manager, then run this workflow alone. (Down)Load LivePortraitModels: precision fp16.", "Models load again."},
+			{"restart_session", "Run only this workflow, after Unload Models", "Click Unload Models (beside Manager), then run this workflow alone. (Down)Load LivePortraitModels: precision fp16.", "Models load again."},
 			{"lower_resolution", "Scale the source down, fewer frames", "Source image at most 1024 pixels; Load Video: frame_load_cap 100.", "Several runs."},
 		},
 	},
@@ -214,7 +214,7 @@ var nodes = []Pack{
 		Knobs: []Knob{
 			{"use_smaller_model", "Use LatentSync 1.5 (256 pixels)", "Install the checkpoint and folder of LatentSync 1.5 instead of 1.6.", "A softer mouth."},
 			{"lower_resolution", "Use shorter, smaller clips", "Load Video: frame_load_cap 250 (10 seconds), custom_height 720. Join the parts.", "Several runs."},
-			{"restart_session", "Unload other models first", "Click Unload Models in the Manager, then run it.", "Models load again."},
+			{"restart_session", "Unload other models first", "Click Unload Models (beside Manager), then run this workflow.", "Models load again."},
 		},
 	},
 	// Masks, depth, transparency.
@@ -232,7 +232,7 @@ var nodes = []Pack{
 		Knobs: []Knob{
 			{"lower_resolution", "Lower process_res", "RMBG: process_res 1024, then 512; clips in parts (Load Video: frame_load_cap 100).", "Coarser edges."},
 			{"use_smaller_model", "Use a smaller variant", "BiRefNet: BiRefNet_lite; SAM2: tiny or small, device CPU.", "Coarser edges."},
-			{"restart_session", "Unload other models first", "Click Unload Models in the Manager first, or run it in a separate workflow.", "Models load again."},
+			{"restart_session", "Unload other models first", "Click Unload Models (beside Manager) first, or run it in a separate workflow.", "Models load again."},
 		},
 	},
 	{
@@ -282,7 +282,7 @@ var nodes = []Pack{
 		Folder: "comfyuiflorence2", Types: []string{"Florence2Run", "DownloadAndLoadFlorence2Model"}, Weights: true, Part: "Florence-2",
 		Means: "Florence-2 is small (0.5 to 1.6 GB), so most likely other models of the workflow fill the card.", Not: "A smaller Empty Latent: captioning does not use it.",
 		Knobs: []Knob{
-			{"restart_session", "Caption in a separate run, then unload it", "Florence2Run: keep_model_loaded off. Run it in a separate workflow, or click Unload Models in the Manager first.", "Models load again."},
+			{"restart_session", "Caption in a separate run, then unload it", "Florence2Run: keep_model_loaded off. Run it in a separate workflow, or click Unload Models (beside Manager) first.", "Models load again."},
 			{"use_smaller_model", "Use the base model at fp16", "DownloadAndLoadFlorence2Model: Florence-2-base, precision fp16, attention sdpa.", "Plainer captions."},
 		},
 	},
@@ -292,7 +292,7 @@ var nodes = []Pack{
 		Knobs: []Knob{
 			{"use_lower_quant", "Load it in 4 bit", "Set quantization to 4-bit (VRAM-friendly) and keep_model_loaded off. Or use a 2B to 4B model.", "Slight loss of quality."},
 			{"lower_resolution", "Scale the image down, fewer frames", "Scale the image to about 1 megapixel first; frame_count 8 or less.", "Less detail."},
-			{"restart_session", "Write the prompt in a separate run", "Then click Unload Models in the Manager and make the image.", "One more step."},
+			{"restart_session", "Write the prompt in a separate run", "Then click Unload Models (beside Manager) and make the image.", "One more step."},
 		},
 	},
 	{
@@ -300,7 +300,7 @@ var nodes = []Pack{
 		Means: "JoyCaption is a model of 8 billion parameters: 17 GB at 16 bit, 9 at 8, 6 at 4.", Not: "`--lowvram`: this node ignores it.",
 		Knobs: []Knob{
 			{"use_lower_quant", "Load it in 4 bit", "Set quantization to Maximum Savings (4-bit), or use its GGUF node. Set memory_management to Clear After Run.", "Slight loss of quality."},
-			{"restart_session", "Caption in a separate run", "Then click Unload Models in the Manager and make the image.", "One more step."},
+			{"restart_session", "Caption in a separate run", "Then click Unload Models (beside Manager) and make the image.", "One more step."},
 		},
 	},
 	{
@@ -308,14 +308,14 @@ var nodes = []Pack{
 		Means: "JoyCaption is a model of 8 billion parameters: 17 GB at 16 bit, 9 at 8, 6 at 4.", Not: "`--lowvram`: this node ignores it.",
 		Knobs: []Knob{
 			{"use_lower_quant", "Load it in 4 bit", "Set memory_mode to Maximum Savings (4-bit) and keep_loaded off.", "Slight loss of quality."},
-			{"restart_session", "Caption in a separate run", "Then click Unload Models in the Manager and make the image.", "One more step."},
+			{"restart_session", "Caption in a separate run", "Then click Unload Models (beside Manager) and make the image.", "One more step."},
 		},
 	},
 	{
 		Folder: "comfyuimmaudio", Types: []string{"MMAudio"}, Part: "MMAudio's node",
 		Means: "MMAudio encodes all frames of the clip and makes the sound for the whole length at once. The video workflow's models may still be on the card.", Not: noSteps,
 		Knobs: []Knob{
-			{"restart_session", "Make the sound in a separate run", "Save the clip and click Unload Models in the Manager. Then run Load Video and MMAudio alone, with force_offload on in MMAudio Sampler.", "One more step."},
+			{"restart_session", "Make the sound in a separate run", "Save the clip and click Unload Models (beside Manager). Then run Load Video and MMAudio alone, with force_offload on in MMAudio Sampler.", "One more step."},
 			{"half_precision", "Use fp16 and a duration of 8 seconds", "MMAudio ModelLoader and FeatureUtilsLoader: precision fp16; duration 8.", "No audible difference; shorter sound."},
 		},
 	},
@@ -341,7 +341,7 @@ var nodes = []Pack{
 		Means: "Kolors' text encoder is ChatGLM3 (6B): 12 GB at 16 bit, more than Kolors itself.", Not: "A smaller image: it failed in the text encoder.",
 		Knobs: []Knob{
 			{"use_lower_quant", "Load ChatGLM3 in 4 bit", "(Down)load ChatGLM3 Model: precision quant4 (quant8 needs about 8 GB).", "Hardly any loss of quality."},
-			{"restart_session", "Unload other models first", "Click Unload Models in the Manager, then run it.", "Models load again."},
+			{"restart_session", "Unload other models first", "Click Unload Models (beside Manager), then run this workflow.", "Models load again."},
 		},
 	},
 	{
@@ -365,7 +365,7 @@ var nodes = []Pack{
 		Means: "The shape is decoded on a grid of octree_resolution in each direction: 512 has 2.4 times the points of 384. num_chunks points are computed at once.", Not: noSteps,
 		Knobs: []Knob{
 			{"lower_resolution", "Lower octree_resolution and num_chunks", "Hy3D VAE Decode: octree_resolution 256, num_chunks 4000, enable_flash_vdm on.", "Less detail."},
-			{"restart_session", "Turn on force_offload", "Turn force_offload on in every node, and click Unload Models in the Manager before the run.", slower},
+			{"restart_session", "Turn on force_offload", "Turn force_offload on in every node, and click Unload Models (beside Manager) before the run.", slower},
 		},
 	},
 	{
@@ -373,7 +373,7 @@ var nodes = []Pack{
 		Means: "Texturing samples all views at once, which needs about 16 GB at the default sizes.", Not: noSteps,
 		Knobs: []Knob{
 			{"lower_resolution", "Lower the texture size, fewer views", "Hy3D Render MultiView: render_size 1024, texture_size 1024; Hy3D Sample MultiView: view_size 512 or less, fewer views in Hy3D Camera Config.", "Coarser texture."},
-			{"restart_session", "Texture in a separate run", "Export the mesh and click Unload Models in the Manager. Then run Hy3D Load Mesh and the texture nodes alone.", "One more step."},
+			{"restart_session", "Texture in a separate run", "Export the mesh and click Unload Models (beside Manager). Then run Hy3D Load Mesh and the texture nodes alone.", "One more step."},
 		},
 	},
 	{

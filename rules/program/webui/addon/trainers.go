@@ -50,5 +50,8 @@ func Ended(c *ledger.Case) map[string]string {
 	if c.Near("earlyoom") {
 		return map[string]string{"ended": "The earlyoom daemon killed it: free RAM and free swap were both below its limits (options `-m` and `-s`, 10 % by default)."}
 	}
-	return map[string]string{"ended": "ComfyUI ended without an error message. That usually means the system killed it because RAM was full (on Windows RAM plus page file; in a container or VM its limit)."}
+	if c.Kind(fact.KernelKill, fact.ContainerKill) {
+		return map[string]string{"ended": "The system killed ComfyUI because RAM, or the limit of its container, was full."}
+	}
+	return map[string]string{"ended": "ComfyUI stopped without an error message of its own. That usually means the system killed it because RAM was full (on Windows RAM plus page file; in a container or VM its limit)."}
 }

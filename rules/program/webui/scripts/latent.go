@@ -80,7 +80,7 @@ var LatentDiffusion = program.Program{
 			Means:    "The script works at the size of `--init-img`. It was made for 512x512, and a photo has many times the pixels. Memory for its plain attention grows with the square of the pixels.",
 			Not:      "`--H` and `--W`: the original script does not have them. Fewer steps: every step needs the same memory.",
 			Cures: []cause.Cure{
-				{Fix: "lower_resolution", Title: "Scale the input image down", Told: "Make a small copy and pass it as `--init-img`, with `--n_samples 1`.", Kind: "python", Text: "from PIL import Image\n\npicture = Image.open(\"INPUT.jpg\").convert(\"RGB\")\npicture.thumbnail((512, 512))\npicture.save(\"small.png\")", Cost: "A smaller result; upscale it afterwards."},
+				{Fix: "fix_shape", Title: "Scale the input image down", Told: "Make a small copy and pass it as `--init-img`, with `--n_samples 1`.", Kind: "python", Text: "from PIL import Image\n\npicture = Image.open(\"INPUT.jpg\").convert(\"RGB\")\npicture.thumbnail((512, 512))\npicture.save(\"small.png\")", Cost: "A smaller result; upscale it afterwards."},
 				latentHalf,
 				{Fix: "efficient_attention", Title: "Use a memory-efficient attention", Told: "Use the checkpoint in ComfyUI, Forge or diffusers, which have it built in. Or install xformers, if this code uses it (2023 and later).", Cost: "None; faster."},
 			},
