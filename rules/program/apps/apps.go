@@ -44,7 +44,7 @@ func cards(list ...cause.Card) []cause.Card {
 var (
 	lookAtCard = cure("close_other_apps", "See what else is on the card", "shell", "nvidia-smi", "Free.")
 	managePage = cure("raise_pagefile", "Let Windows manage the page file", "ui",
-		"Windows Settings, About, Advanced system settings, Performance, Advanced, Virtual memory: System managed size; restart", "Disk space; slow while it is used.")
+		"Press Win+R, run sysdm.cpl: Advanced, Performance: Settings, Advanced, Virtual memory: Change, System managed size, Set, OK. Restart", "Disk space; slow while it is used.")
 )
 
 // steps are those of a program by fix.

@@ -19,7 +19,7 @@ var Voices = program.Program{
 	Effects: noSums,
 	Steps: steps{
 		"cpu_offload":       noCard,
-		"lower_batch_size":  step.Paste("text", "Training: half of the present batch size. Otherwise: one request at a time, and shorter pieces of text or sound."),
+		"lower_batch_size":  step.Paste("text", "Training: halve the batch size, down to 1. Otherwise: one request at a time, with shorter text or audio."),
 		"use_smaller_model": step.Paste("text", "Choose a smaller variant of the model, if there is one."),
 		"lowvram_mode":      step.Paste("text", "If it has no such mode, run it on the CPU, or free the card first."),
 	},
@@ -54,9 +54,10 @@ var CoquiTTS = program.Program{
 		cause.Card{
 			ID: "coqui-tts/training", Kinds: onCard, Said: []string{"trainer.fit()", "trainer/trainer.py", `trainer\trainer.py`, "train_gpt_xtts", "xtts_ft_demo"},
 			Cause: cause.BatchTooLarge, Weight: cause.Strong,
-			Means: "It failed in training. Memory grows with the batch size times the longest clip in the batch, so one uncut recording can fill the card where all others fit.",
+			Headline: "ran out of graphics memory[[ ({total})]] in training",
+			Means:    "Memory grows with the batch size x the longest clip in the batch. So one long recording can fill the card although all others fit.",
 			Cures: []cause.Cure{
-				cure("lower_batch_size", "Lower the batch size, accumulate more", "python", "BATCH_SIZE = 1        # in the recipe; the demo's page: Batch size 1\nGRAD_ACUMM_STEPS = 252   # Coqui asks for a product of about 252", "Slower steps."),
+				cure("lower_batch_size", "Lower the batch size, accumulate more", "python", "BATCH_SIZE = 1        # in the recipe; on the demo page: Batch size 1\nGRAD_ACUMM_STEPS = 252   # Coqui recommends a product of at least 252", "Slower steps."),
 				cure("lower_resolution", "Shorten the longest clip (`max_wav_length`)", "python", "max_wav_length=176400   # in GPTArgs: 8 seconds at 22050 Hz instead of 11.6", "Longer clips are left out."),
 			},
 			Sources: []string{"https://github.com/coqui-ai/TTS/blob/dev/recipes/ljspeech/xtts_v2/train_gpt_xtts.py"},
@@ -64,9 +65,10 @@ var CoquiTTS = program.Program{
 		cause.Card{
 			ID: "coqui-tts/long-text", Kinds: onCard, Said: []string{"in inference", "tts_to_file", "in tts", "xtts.py", "in synthesize"},
 			If: func(c *ledger.Case) bool { return !c.Training() }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-			Means: "XTTS itself needs 3 to 4 GB; the rest grows with the length of one sentence and of the reference recording. Text without full stops counts as one sentence.",
+			Headline: "ran out of graphics memory[[ ({total})]] while it spoke",
+			Means:    "XTTS itself needs 3 to 4 GB. The rest grows with the length of one sentence and of the reference recording. Text without full stops counts as one sentence.",
 			Cures: []cause.Cure{
-				cure("lower_resolution", "Shorten the sentences and the reference recording", "text", "Text is cut at full stops (`split_sentences=True`, the default), so put full stops into long passages, or call `tts_to_file` once a sentence. `speaker_wav`: 6 to 10 seconds.", "Parts to join."),
+				cure("lower_resolution", "Shorten the sentences and the reference recording", "text", "Put full stops into long passages: text is split there (`split_sentences=True`, the default). Or call `tts_to_file` for each sentence. Use a `speaker_wav` of 6 to 10 seconds.", "Parts to join."),
 				lookAtCard,
 				cure("cpu_offload", "Run it on the CPU", "python", "tts = TTS(\"tts_models/multilingual/multi-dataset/xtts_v2\").to(\"cpu\")", "Several times slower than speech."),
 			},
@@ -88,7 +90,8 @@ var Bark = program.Program{
 	},
 	Cards: cards(cause.Card{
 		ID: "bark/models", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("bark") }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Means: "The full version of Bark needs about 12 GB for its models. The small models fit into 8 GB; with parts moved to RAM about 2 GB are enough.",
+		Headline: "ran out of graphics memory[[ ({total})]] with its models",
+		Means:    "The full version of Bark needs about 12 GB for its models. The small models fit into 8 GB. If parts also move to RAM, about 2 GB are enough.",
 		Cures: []cause.Cure{
 			cure("lowvram_mode", "Use the small models and offload to RAM", "python", barkOffload, "Slightly worse speech; slower."),
 			lookAtCard,
@@ -113,9 +116,10 @@ var RVC = program.Program{
 		cause.Card{
 			ID: "rvc/training", Kinds: onCard, Said: []string{"modules/train/", "rvc/train/", `modules\train\`, "train_nsf_sim_cache", "train_and_evaluate", "cache_if_train"},
 			Cause: cause.BatchTooLarge, Weight: cause.Strong,
-			Means: "It failed in training. Two settings decide: the batch size per GPU, and whether the whole training set is cached in graphics memory (worth it below ten minutes of audio only).",
+			Headline: "ran out of graphics memory[[ ({total})]] in training",
+			Means:    "Two settings matter: the batch size per GPU, and whether the whole training set is cached in graphics memory. That cache only pays off below ten minutes of audio.",
 			Cures: []cause.Cure{
-				cure("lower_batch_size", "Lower the batch size, turn off the GPU cache", "ui", "Train tab: Batch size per GPU half of the present value, then 1; Cache all training sets to GPU memory: No (Applio: Cache Dataset in GPU off, Checkpointing on)", "Slower."),
+				cure("lower_batch_size", "Lower the batch size, turn off the GPU cache", "ui", "Train tab: halve Batch size per GPU, down to 1. Cache all training sets to GPU memory: No (Applio: Cache Dataset in GPU off, Checkpointing on)", "Slower."),
 				lookAtCard,
 				cure("bigger_gpu", "Train on a larger card", "text", "If batch size 1 fails too, RVC's FAQ says that the card cannot train it. Train on a rented card and convert on yours.", "Money."),
 			},
@@ -124,7 +128,8 @@ var RVC = program.Program{
 		cause.Card{
 			ID: "rvc/converting", Kinds: onCard, Said: []string{"pipeline.py", "vc_single", "vc_multi", "rmvpe", "in infer"},
 			If: func(c *ledger.Case) bool { return !c.Training() }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-			Means: "It failed while converting a voice. RVC cuts the audio by `x_pad`, `x_query`, `x_center` and `x_max`, which it chooses by the total size of the card, not by what is free.",
+			Headline: "ran out of graphics memory[[ ({total})]] while it converted a voice",
+			Means:    "RVC cuts the audio into pieces. It chooses their length (`x_pad`, `x_query`, `x_center`, `x_max`) by the total size of the card, not by what is free.",
 			Cures: []cause.Cure{
 				cure("lower_resolution", "Use the settings of a 4 GB card", "config", "# configs/config.py, at the end of device_config\nx_pad = 1\nx_query = 5\nx_center = 30\nx_max = 32", "Slower."),
 				lookAtCard,
@@ -134,11 +139,12 @@ var RVC = program.Program{
 		cause.Card{
 			ID: "rvc/either", Kinds: onCard, Said: []string{"infer/lib/infer_pack/"}, If: func(c *ledger.Case) bool { return !c.Training() && c.Phase != "inference" },
 			Cause: cause.BatchTooLarge, Weight: cause.Strong,
-			Means: "It failed in the synthesis network, which runs in training and in conversion alike; the log does not show which it was.[[ {mine} of {total} is this program's own.]] In training the batch size decides, in conversion the length of a piece.",
+			Headline: "ran out of graphics memory[[ ({total})]]",
+			Means:    "It failed in the voice model, which runs both in training and in conversion; the log does not show which it was. In training the batch size matters, in conversion the length of the audio.",
 			Cures: []cause.Cure{
-				{Fix: "lower_batch_size", Title: "Lower the batch size, or convert shorter pieces", Cost: "slower", Ways: []cause.Way{
-					{For: "Training", Text: "Train tab: Batch size per GPU 1 or 2, \"Cache all training sets to GPU memory\": No; restart RVC between feature extraction and training."},
-					{For: "Converting", Text: "cut the recording into pieces of 30 to 60 seconds; pitch method `pm` or `harvest` in place of `crepe` or `rmvpe`; in configs/config.py the figures `x_pad`, `x_query`, `x_center`, `x_max` of a smaller card."},
+				{Fix: "lower_batch_size", Title: "Lower the batch size, or convert shorter pieces", Cost: "Slower.", Ways: []cause.Way{
+					{For: "Training", Text: "Train tab: Batch size per GPU 1 or 2, Cache all training sets to GPU memory: No. Restart RVC between feature extraction and training."},
+					{For: "Converting", Text: "cut the recording into pieces of 30 to 60 seconds. Use pitch method `pm` or `harvest` instead of `crepe` or `rmvpe`. In configs/config.py set `x_pad = 1`, `x_query = 5`, `x_center = 30`, `x_max = 32`."},
 				}},
 				lookAtCard,
 				cure("bigger_gpu", "Train on a larger card", "text", "If batch size 1 fails too, RVC's FAQ says that the card cannot train it. Train on a rented card and convert on yours.", "Money."),
@@ -161,7 +167,8 @@ var SoVITS = program.Program{
 	Cards: cards(
 		cause.Card{
 			ID: "so-vits-svc/training", Kinds: onCard, Said: []string{"train_and_evaluate", "train.py", "train_diff.py"}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-			Means: "It failed in training. Memory grows with `batch_size` in configs/config.json and with the longest clip of the data set: the project asks for clips of 5 to 15 seconds.",
+			Headline: "ran out of graphics memory[[ ({total})]] in training",
+			Means:    "Memory grows with `batch_size` in configs/config.json and with the longest clip of the dataset. The project recommends clips of 5 to 15 seconds.",
 			Cures: []cause.Cure{
 				cure("lower_batch_size", "Lower `batch_size` in config.json", "config", "// configs/config.json, in train (default 6)\n\"batch_size\": 2", "Slower."),
 				cure("lower_resolution", "Cut long clips", "text", shorterClip, "Preprocessing once more."),
@@ -171,12 +178,12 @@ var SoVITS = program.Program{
 		cause.Card{
 			ID: "so-vits-svc/converting", Kinds: onCard, Said: []string{"inference_main", "infer_tool", "slice_inference", "in infer"}, If: func(c *ledger.Case) bool { return !c.Training() },
 			Cause: cause.ContextTooLong, Weight: cause.Strong,
-			Headline: "ran out of graphics memory[[ ({total})]] while converting[[: a piece of {seconds} seconds]]",
+			Headline: "ran out of graphics memory[[ ({total})]] while converting[[ a section of {seconds} seconds]]",
 			Figures:  longSegment,
-			Means:    "Without `--clip` the song is cut at its pauses only[[; this piece is {seconds} seconds long]]. Attention in the encoder grows with the square of a piece's length.[[ At 20 seconds the refused {asked} would be {at20}.]] Where music or noise is left under the voice, no pause is found.",
+			Means:    "Without `--clip` the song is only cut at its pauses, and music or noise under the voice hides them. Memory in the encoder grows with the square of a section's length.[[ At 20 seconds, {asked} would shrink to {at20}.]]",
 			Not:      "`batch_size` in config.json: it is for training only.",
 			Cures: []cause.Cure{
-				cure("lower_context", "Force a cut every 20 seconds", "config", "--clip 20 --linear_gradient 1", "Seams may be heard."),
+				cure("lower_context", "Force a cut every 20 seconds: add to your command", "config", "--clip 20 --linear_gradient 1", "Seams may be heard."),
 				cure("lower_resolution", "Let it cut at more pauses", "config", "--slice_db -30", "Quiet sounds may be lost; -50 for dry vocals with breaths."),
 				cure("cpu_offload", "Cut the file first", "shell", "ffmpeg -i raw/song.wav -f segment -segment_time 20 -c copy raw/song_%03d.wav", "Parts to join."),
 			},
@@ -214,10 +221,11 @@ var GPTSoVITS = program.Program{
 	Cards: cards(
 		cause.Card{
 			ID: "gpt-sovits/training", Kinds: onCard, Said: []string{"s2_train", "s1_train", "train_and_evaluate"}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-			Means: "It failed in training. The page proposes a batch size by the total size of the card (half its GB, an eighth for v3 and v4), whatever else is on the card and however long the clips are.",
+			Headline: "ran out of graphics memory[[ ({total})]] in training",
+			Means:    "The page suggests a batch size from the total size of the card (half its GB, an eighth for v3 and v4). It does not count other programs on the card or long clips.",
 			Cures: []cause.Cure{
-				cure("lower_batch_size", "Halve the batch size", "ui", "1B-Fine-tuned training: Batch size per GPU: half of what it proposed, then 1; v3: gradient checkpointing on", "Slower."),
-				cure("lower_resolution", "Cut long clips", "ui", "Audio slicer: smaller values of min_length and min_interval, and leave out clips above 10 seconds; then format the data set again", "Preparing once more."),
+				cure("lower_batch_size", "Halve the batch size", "ui", "1B-Fine-tuned training: Batch size per GPU: half of the suggested value, then 1. v3: gradient checkpointing on", "Slower."),
+				cure("lower_resolution", "Cut long clips", "ui", "Audio slicer: lower min_length and min_interval, and leave out clips above 10 seconds. Then format the dataset again", "Preparing once more."),
 				lookAtCard,
 			},
 			Sources: []string{"https://github.com/RVC-Boss/GPT-SoVITS/blob/main/webui.py"},
@@ -225,9 +233,10 @@ var GPTSoVITS = program.Program{
 		cause.Card{
 			ID: "gpt-sovits/speaking", Kinds: onCard, Said: []string{"inference_webui", "TTS_infer_pack", "get_tts_wav", "api_v2.py"}, If: func(c *ledger.Case) bool { return !c.Training() },
 			Cause: cause.BatchTooLarge, Weight: cause.Strong,
-			Means: "Text that is not cut is spoken in one piece, and the fast inference speaks several pieces at once.",
+			Headline: "ran out of graphics memory[[ ({total})]] while it spoke",
+			Means:    "Text that is not sliced is spoken all at once. The fast inference also speaks several slices at the same time.",
 			Cures: []cause.Cure{
-				cure("lower_resolution", "Slice the text, batch size 1", "ui", "How to slice the sentence: Slice by every punct; batch_size 1 in the fast inference and in api_v2", "Slower."),
+				cure("lower_resolution", "Slice the text, set batch size 1", "ui", "How to slice the sentence: Slice by every punct. In the fast inference and api_v2: batch_size 1", "Slower."),
 				lookAtCard,
 			},
 			Sources: []string{"https://github.com/RVC-Boss/GPT-SoVITS/blob/main/GPT_SoVITS/TTS_infer_pack/TTS.py"},
@@ -248,10 +257,11 @@ var F5TTS = program.Program{
 	},
 	Cards: cards(cause.Card{
 		ID: "f5-tts/training", Kinds: onCard, Said: []string{"finetune_cli", "f5_tts/model/trainer.py", "f5_tts/train", `f5_tts\train`, `f5_tts\model\trainer.py`}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Means: "It failed in training. F5-TTS counts a batch in frames, not clips: the default of 3200 frames is about 34 seconds of speech on each card.",
+		Headline: "ran out of graphics memory[[ ({total})]] in training",
+		Means:    "F5-TTS counts a batch in frames, not in clips. The default of 3200 frames is about 34 seconds of speech on each card.",
 		Cures: []cause.Cure{
 			cure("lower_batch_size", "Halve `--batch_size_per_gpu`", "config", "--batch_size_per_gpu 1600 --batch_size_type frame --max_samples 16   # default 3200 frames", "Slower."),
-			cure("optimizer_8bit", "Use an 8-bit optimizer", "config", "--bnb_optimizer", "Hardly any quality; needs bitsandbytes."),
+			cure("optimizer_8bit", "Use an 8-bit optimizer", "config", "--bnb_optimizer", "Hardly any loss of quality; needs bitsandbytes."),
 		},
 		Sources: []string{"https://github.com/SWivid/F5-TTS/blob/main/src/f5_tts/train/finetune_cli.py"},
 	}),
@@ -269,9 +279,10 @@ var AudioCraft = program.Program{
 	},
 	Cards: cards(cause.Card{
 		ID: "audiocraft/generate", Kinds: onCard, Said: []string{"audiocraft/models", `audiocraft\models`, "audiocraft/modules", "musicgen"}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Means: "MusicGen generates all descriptions of a call at once, with a cache that grows with the duration. Its authors ask for 16 GB for the medium model; small needs less.",
+		Headline: "ran out of graphics memory[[ ({total})]]",
+		Means:    "MusicGen generates all descriptions of a call at once, with a cache that grows with the duration. Its authors recommend 16 GB for the medium model; small needs less.",
 		Cures: []cause.Cure{
-			cure("lower_resolution", "Generate shorter music, one description a call", "python", "model.set_generation_params(duration=10)\nwav = model.generate([descriptions[0]])", "Several calls."),
+			cure("lower_resolution", "Generate shorter music, one description per call", "python", "model.set_generation_params(duration=10)\nwav = model.generate([descriptions[0]])", "Several calls."),
 			cure("use_smaller_model", "Use musicgen-small", "python", "model = MusicGen.get_pretrained(\"facebook/musicgen-small\")", "Plainer music."),
 			lookAtCard,
 		},
@@ -296,15 +307,16 @@ var Demucs = program.Program{
 			ID: "demucs/segment", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError, fact.MPSAlloc}, If: func(c *ledger.Case) bool { return c.In("demucs") && !c.Training() && c.Phase != "load" },
 			Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: func(c *ledger.Case) map[string]string {
 				if wholeSong(c) {
-					return map[string]string{"old": "This traceback is of a version before 3.0.3: it adds up the stems of the whole song on the card, so a long file fills it.", "new": ""}
+					return map[string]string{"old": "This Demucs is older than 3.0.3: it keeps the stems of the whole song on the card, so a long file fills it.", "new": ""}
 				}
 				return map[string]string{"old": "", "new": "Versions before 3.0.3 also keep the whole song and its stems on the card."}
 			},
-			Means: "[[{old} ]]Demucs computes a song in pieces of some seconds unless `--no-split` is given. Its README states 3 GB at the least and about 7 GB with the defaults.[[ {new}]]",
+			Headline: "ran out of graphics memory[[ ({total})]] while it separated a song",
+			Means:    "[[{old} ]]Demucs works on segments of some seconds, unless you use `--no-split`. Its README says at least 3 GB, and about 7 GB with the defaults.[[ {new}]]",
 			Cures: []cause.Cure{
-				{Fix: "upgrade_version", Title: "Update Demucs", If: wholeSong, Told: "Since 3.0.3 song and stems stay in RAM. If it is still too much, add `--segment 10` (3.0.5 and later).", Kind: "shell", Text: "python -m pip install -U demucs", Cost: "Some minutes."},
-				{Fix: "lower_resolution", Title: "Shorten the segment (`--segment`)", Told: "Version 3.0.5 and later; whole seconds (htdemucs takes 7 at most, others sound better from 10 on). With your other options:", Kind: "shell", Text: "demucs --segment 7 song.mp3", Cost: "Slightly worse below 10."},
-				{Fix: "upgrade_version", Title: "Update a Demucs before 3.0.5", If: func(c *ledger.Case) bool { return !wholeSong(c) && !framed(c, "htdemucs.py", "demucs/api.py") }, Told: "Since 3.0.3 the song stays in RAM, and 3.0.5 brought `--segment`. Or cut the file into parts of 10 minutes.", Kind: "shell", Text: "python -m pip install -U demucs", Cost: "Some minutes."},
+				{Fix: "upgrade_version", Title: "Update Demucs", If: wholeSong, Told: "Since 3.0.3 song and stems stay in RAM. If that is not enough, add `--segment 10` (3.0.5 and later).", Kind: "shell", Text: "python -m pip install -U demucs", Cost: "Some minutes."},
+				{Fix: "lower_resolution", Title: "Shorten the segment (`--segment`)", Told: "In whole seconds: at most 7 for htdemucs; other models sound better with 10 or more. Needs version 3.0.5 or later. Keep your other options:", Kind: "shell", Text: "demucs --segment 7 song.mp3", Cost: "Slightly worse below 10."},
+				{Fix: "upgrade_version", Title: "Update a Demucs before 3.0.5", If: func(c *ledger.Case) bool { return !wholeSong(c) && !framed(c, "htdemucs.py", "demucs/api.py") }, Told: "Since 3.0.3 the song stays in RAM; 3.0.5 added `--segment`. Or cut the file into parts of 10 minutes.", Kind: "shell", Text: "python -m pip install -U demucs", Cost: "Some minutes."},
 				cure("cpu_offload", "Run it on the CPU", "shell", "demucs -d cpu song.mp3", "About 1.5 times the length of the song."),
 				cure("empty_cache", "Turn off PyTorch's memory cache", "env", "export PYTORCH_NO_CUDA_MEMORY_CACHING=1", "Slower."),
 			},
@@ -314,19 +326,20 @@ var Demucs = program.Program{
 			ID: "demucs/load", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, If: func(c *ledger.Case) bool { return c.In("demucs") && c.Phase == "load" },
 			Cause: cause.ModelTooLarge, Weight: cause.Decisive,
 			Headline: "ran out of graphics memory[[ ({total})]] while it loaded the model",
-			Means:    "The model itself did not fit.[[ {mine} of {total} is this program's.]] Versions before 3 ask for 8 GB for `demucs` and 4 GB for `tasnet`; later ones for 3 GB with a short `--segment`.",
+			Means:    "The model itself did not fit. Versions before 3 need 8 GB for `demucs` and 4 GB for `tasnet`; later ones 3 GB with a short `--segment`.",
 			Cures: []cause.Cure{
+				{Fix: "upgrade_version", Title: "Update Demucs, and use short segments", If: func(c *ledger.Case) bool { return framed(c, "(model_path)") }, Told: "This Demucs is older than version 3. Run `python -m pip install -U demucs`, then `demucs --segment 7 song.mp3`.", Cost: "A download."},
 				cure("cpu_offload", "Run it on the CPU (`-d cpu`)", "text", "Add `-d cpu` to your command: about 1.5 times the length of the song.", "Slower."),
-				{Fix: "upgrade_version", Title: "Update Demucs, and use short segments", If: func(c *ledger.Case) bool { return framed(c, "(model_path)") }, Told: "This traceback is of a version before 3. `python -m pip install -U demucs`, then `demucs --segment 7 song.mp3`.", Cost: "A download."},
 				lookAtCard,
 			},
 			Sources: []string{"https://github.com/facebookresearch/demucs/blob/main/README.md"},
 		},
 		cause.Card{
 			ID: "demucs/ram", Kinds: offRAM, If: func(c *ledger.Case) bool { return c.In("demucs") }, Cause: cause.HostMemory, Weight: cause.Strong,
-			Means:   "Demucs keeps the whole song once for each stem as 32-bit floats, about 85 MB a minute for four stems, and some copies of it: 5 GB and more an hour.",
-			Cures:   []cause.Cure{cure("lower_resolution", "Cut long recordings first", "shell", "ffmpeg -i long.mp3 -f segment -segment_time 900 -c copy part%03d.mp3", "Parts to join."), managePage},
-			Sources: []string{"https://github.com/facebookresearch/demucs/blob/main/demucs/apply.py"},
+			Headline: "ran out of system memory (RAM)",
+			Means:    "Demucs keeps the whole song in RAM, once for each stem: about 85 MB a minute for four stems, plus some copies. One hour needs 5 GB or more.",
+			Cures:    []cause.Cure{cure("lower_resolution", "Cut long recordings first", "shell", "ffmpeg -i long.mp3 -f segment -segment_time 900 -c copy part%03d.mp3", "Parts to join."), managePage},
+			Sources:  []string{"https://github.com/facebookresearch/demucs/blob/main/demucs/apply.py"},
 		},
 	),
 }

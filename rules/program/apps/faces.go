@@ -30,11 +30,11 @@ var FaceFusion = program.Program{
 	Cards: cards(
 		cause.Card{
 			ID: "facefusion/full-before", Kinds: arenas, If: when.All(func(c *ledger.Case) bool { return c.In("facefusion") }, crumb), Cause: cause.RetainedMemory, Weight: cause.Strong,
-			Headline: "was refused even {asked}: memory was full already",
-			Means:    "So little is not what filled memory: models and threads of this program from before did, or another program. The allocator has the same name for RAM and for the card, and the message does not say which.",
+			Headline: "could not get even {asked}: memory was already full",
+			Means:    "Such a small request did not fill the memory. Models and threads of this program did, or another program. The message does not say whether RAM or graphics memory is full.",
 			Cures: append(again("FaceFusion"),
 				bothMemories,
-				cause.Cure{Fix: "lower_parallel", Title: "Use one thread and one processor at a time", Told: "On its page: Execution Thread Count 1; face_swapper alone, the enhancers in a second run.", Cost: "Slower."},
+				cause.Cure{Fix: "lower_parallel", Title: "Use one thread and one processor at a time", Told: "On its page set Execution Thread Count 1. Tick face_swapper alone; run the enhancers afterwards.", Cost: "Slower."},
 			),
 			Sources: []string{"onnxruntime/core/framework/bfc_arena.cc", "https://github.com/facefusion/facefusion/blob/4ffae94bac5add57a360066969ff991cbf8f9e5f/facefusion/wording.py"},
 		},
@@ -43,9 +43,9 @@ var FaceFusion = program.Program{
 			ID: "facefusion/first-threads", Kinds: ortKinds, Said: []string{"FACEFUSION.FRAME_PROCESSOR"}, If: func(c *ledger.Case) bool { return c.In("facefusion") }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 			Means: threadsMean,
 			Cures: []cause.Cure{
-				{Fix: "lower_parallel", Title: "Use one thread", Told: "On its page: Execution Thread Count 1, Execution Queue Count 1. Or:", Kind: "shell", Text: "python run.py --execution-thread-count 1", Cost: "Slower."},
+				{Fix: "lower_parallel", Title: "Use one thread", Told: "On its page set Execution Thread Count 1 and Execution Queue Count 1. Or:", Kind: "shell", Text: "python run.py --execution-thread-count 1", Cost: "Slower."},
 				oneProcessor, lookAtCard,
-				{Fix: "upgrade_version", Title: "Update FaceFusion", Told: "Your log is of 1.x or 2.0. Since 2.2 there is Video Memory Strategy: strict unloads models that are not in use.", Cost: "Half an hour."},
+				{Fix: "upgrade_version", Title: "Update FaceFusion", Told: "Your version is 1.x or 2.0. Since 2.2 there is Video Memory Strategy; strict unloads unused models.", Cost: "Half an hour."},
 			},
 			Sources: []string{"https://github.com/facefusion/facefusion/blob/4ffae94bac5add57a360066969ff991cbf8f9e5f/facefusion/core.py", "https://github.com/facefusion/facefusion/blob/f6e56a3d/facefusion/core.py"},
 		},
@@ -53,7 +53,7 @@ var FaceFusion = program.Program{
 			ID: "facefusion/threads", Kinds: ortKinds, If: func(c *ledger.Case) bool { return c.In("facefusion") }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 			Means: threadsMean,
 			Cures: []cause.Cure{
-				{Fix: "lower_parallel", Title: "Use one thread and the strict memory strategy", Told: "On its page: Execution Thread Count 1, Video Memory Strategy strict. Or:", Cost: "Slower.",
+				{Fix: "lower_parallel", Title: "Use one thread and the strict memory strategy", Told: "On its page set Execution Thread Count 1 and Video Memory Strategy strict. Or:", Cost: "Slower.",
 					Steps: faceFusion(step.Change{Flag: "--execution-thread-count", Value: "1"}, strictMemory)},
 				oneProcessor, lookAtCard,
 			},
@@ -62,11 +62,11 @@ var FaceFusion = program.Program{
 	),
 }
 
-const threadsMean = "FaceFusion works on several frames at a time, one in each thread. The models of all chosen processors (swapper, face enhancer, frame enhancer) are on the card together."
+const threadsMean = "FaceFusion works on several frames at a time, one in each thread. The models of all ticked processors (swapper, face enhancer, frame enhancer) share the card."
 
 var (
 	strictMemory = step.Change{Flag: "--video-memory-strategy", Value: "strict"}
-	oneProcessor = cure("use_smaller_model", "Run one processor at a time", "ui", "Processors: face_swapper alone; enhance in a second run", "A second run.")
+	oneProcessor = cure("use_smaller_model", "Run one processor at a time", "ui", "Tick face_swapper alone; enhance in a second run", "A second run.")
 )
 
 // faceFusion starts it with options changed: the reader's own command, or the
@@ -100,21 +100,21 @@ var RoopUnleashed = program.Program{
 		cause.Card{
 			ID: "roop-unleashed/ram", Kinds: offRAM, If: func(c *ledger.Case) bool { return c.In("roop-unleashed") }, Cause: cause.HostMemory, Weight: cause.Strong,
 			Headline: "ran out of system memory (RAM), not graphics memory",
-			Means:    "Models are read into RAM before they go to the card, and frames wait there, several in each thread.[[ {torn}]]", Figures: tornFile,
-			Not: "Settings for graphics memory, a larger card.",
+			Means:    "Models are read into RAM before they go to the card. Frames are in RAM too, several for each thread.[[ {torn}]]", Figures: tornFile,
+			Not: "A graphics card with more memory: RAM ran out.",
 			Cures: append(again("roop-unleashed"),
-				cause.Cure{Fix: "lower_parallel", Title: "Use one thread", Told: "Settings: Max. Number of Threads 1, and Max. Memory to use (Gb) 0 (no limit) if it is set; then Restart Server. Begin with one image.", Cost: "Slower."},
-				cause.Cure{Fix: "raise_memory_limit", If: onColab, Title: "Choose a runtime with more RAM", Told: "Runtime, Change runtime type: High-RAM (paid). Colab's own bar shows how full RAM is.", Cost: "Money."},
-				cause.Cure{Fix: "close_other_apps", If: when.Not(onColab), Title: "Close other programs", Told: "Browser and games first. Windows: a larger page file helps as well.", Cost: "Free."},
+				cause.Cure{Fix: "lower_parallel", Title: "Use one thread", Told: "In Settings set Max. Number of Threads 1 and Max. Memory to use (Gb) 0 (no limit), then Restart Server. Try one image first.", Cost: "Slower."},
+				cause.Cure{Fix: "raise_memory_limit", If: onColab, Title: "Choose a runtime with more RAM", Told: "Runtime, Change runtime type: High-RAM (paid). The RAM bar at the top right shows how full it is.", Cost: "Money."},
+				cause.Cure{Fix: "close_other_apps", If: when.Not(onColab), Title: "Close other programs", Told: "Browser and games first. On Windows a larger page file helps too.", Cost: "Free."},
 			),
 			Sources: []string{"https://github.com/C0untFloyd/roop-unleashed/blob/main/ui/tabs/settings_tab.py", "https://github.com/C0untFloyd/roop-unleashed/blob/main/roop/core.py"},
 		},
 		cause.Card{
 			ID: "roop-unleashed/models", Kinds: ortKinds, If: func(c *ledger.Case) bool { return c.In("roop-unleashed") }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
-			Means: "Detector, swapper, mask and enhancer are models of their own on the card, and each thread works on a frame of its own.[[ {asked} more was refused.]]",
+			Means: "Face detector, swapper, mask and enhancer are separate models that share the memory. Each thread works on its own frame, so more threads need more.",
 			Cures: append(again("roop-unleashed"),
-				cause.Cure{Fix: "lower_parallel", Title: "Use one thread", Told: "Settings: Max. Number of Threads 1, then Restart Server.", Cost: "Slower."},
-				cause.Cure{Fix: "use_smaller_model", Title: "Leave the enhancer out", Told: "Face Swap: Select post-processing None, Subsample upscale to 128px. Settings: Force CPU for Face Analyser keeps the detector off the card.", Cost: "Softer faces."},
+				cause.Cure{Fix: "lower_parallel", Title: "Use one thread", Told: "In Settings set Max. Number of Threads 1, then Restart Server.", Cost: "Slower."},
+				cause.Cure{Fix: "use_smaller_model", Title: "Leave the enhancer out", Told: "Face Swap: Select post-processing None, Subsample upscale to 128px. In Settings tick Force CPU for Face Analyser.", Cost: "Softer faces."},
 			),
 			Sources: []string{"https://github.com/C0untFloyd/roop-unleashed/blob/main/ui/tabs/faceswap_tab.py", "https://github.com/C0untFloyd/roop-unleashed/blob/main/ui/tabs/settings_tab.py"},
 		},
@@ -124,7 +124,7 @@ var RoopUnleashed = program.Program{
 // tornFile: a model that is read, and whose file may be the reason.
 func tornFile(c *ledger.Case) map[string]string {
 	if c.Contains(".onnx") {
-		return map[string]string{"torn": "If RAM is free, the model's file may be cut off, so that it names absurd sizes: compare its size with its source's, or delete it and let it be fetched again."}
+		return map[string]string{"torn": "If RAM is free, the model file may be damaged and ask for absurd sizes: delete it and let it download again."}
 	}
 	return map[string]string{"torn": ""}
 }
@@ -142,14 +142,14 @@ func onColab(c *ledger.Case) bool { return c.Near("/content/") || c.In("colab") 
 
 // bothMemories is where the message leaves open which memory it was.
 var bothMemories = cause.Cure{Fix: "close_other_apps", Title: "See which memory is full", Cost: "Free.", Ways: []cause.Way{
-	{For: "Linux, Colab", Text: "`nvidia-smi` and `free -h` (in a cell with `!` before each)"},
-	{For: "Windows", Text: "Task Manager, Performance: Memory, and \"Dedicated GPU memory\" under GPU; close browsers and games"},
+	{For: "Linux, Colab", Text: "run `nvidia-smi` and `free -h` (in a Colab cell with `!` before each)"},
+	{For: "Windows", Text: "Task Manager, Performance: look at Memory, and at \"Dedicated GPU memory\" under GPU. Close browsers and games"},
 }}
 
 // again ends a program and starts it anew, as its readers can.
 func again(shown string) []cause.Cure {
 	return []cause.Cure{
-		{Fix: "restart_session", If: onColab, Title: "Restart the Colab session", Told: "Runtime, Restart session; then run only the cells that start " + shown + ".", Cost: "A minute."},
-		{Fix: "restart_session", If: when.Not(onColab), Title: "End " + shown + " and start it again", Told: "What earlier runs left is free then (in Colab: Runtime, Restart session). If it comes back, another program holds the memory.", Cost: "A minute."},
+		{Fix: "restart_session", If: onColab, Title: "Restart the Colab session", Told: "Runtime, Restart session. Then run only the cells that start " + shown + ".", Cost: "A minute."},
+		{Fix: "restart_session", If: when.Not(onColab), Title: "End " + shown + " and start it again", Told: "This frees what earlier runs left. If the error comes back at once, another program may use the memory.", Cost: "A minute."},
 	}
 }

@@ -20,7 +20,7 @@ func fixes(ids ...string) []cause.Cure {
 // seen is what to do first where the log shows neither the card nor who holds it.
 var seen = cause.Cure{
 	Fix: "close_other_apps", Title: "See what else is on the card", If: func(c *ledger.Case) bool { return !c.Total.Has() && !atWork(c) },
-	Told: "The log does not show how much of the card was free. Look before you start the program: if the card is nearly full, close what holds it; if it is not, the other fixes help.", Kind: "shell", Text: "nvidia-smi", Cost: "free",
+	Told: "The log does not show how much of the card was free. Run this before you start the program. If the card is already nearly full, close what uses it. If not, use the other fixes.", Kind: "shell", Text: "nvidia-smi", Cost: "free",
 }
 
 // atWork: the log shows that the model was loaded and at work, so that what the
@@ -47,12 +47,12 @@ func phase(id, headline, means, not, source string, when func(*ledger.Case) bool
 
 // learning is a program in training.
 func learning(name, means, not, source string, cures ...string) cause.Card {
-	return phase(name+"/train", "ran out of memory in training", means, not, source, (*ledger.Case).Training, fixes(cures...))
+	return phase(name+"/train", "ran out of graphics memory[[ ({total})]] in training", means, not, source, (*ledger.Case).Training, fixes(cures...))
 }
 
 // working is a program in use.
 func working(name, doing, means, not, source string, cures ...string) cause.Card {
-	k := phase(name+"/use", "ran out of memory[[ {while}]]", means, not, source, func(c *ledger.Case) bool { return !c.Training() && c.Phase != "load" }, fixes(cures...))
+	k := phase(name+"/use", "ran out of graphics memory[[ {while}]]", means, not, source, func(c *ledger.Case) bool { return !c.Training() && c.Phase != "load" }, fixes(cures...))
 	k.Figures = while(doing)
 	return k
 }
@@ -65,7 +65,7 @@ func while(doing string) func(*ledger.Case) map[string]string {
 
 // opening is a program whose models found no room.
 func opening(name, means, not, source string, cures ...string) cause.Card {
-	k := phase(name+"/weights", "ran out of memory while it loaded its models", means, not, source, func(c *ledger.Case) bool { return c.Phase == "load" }, fixes(cures...))
+	k := phase(name+"/weights", "ran out of graphics memory[[ ({total})]] while it loaded its models", means, not, source, func(c *ledger.Case) bool { return c.Phase == "load" }, fixes(cures...))
 	k.Cause = cause.ModelTooLarge
 	return k
 }

@@ -27,12 +27,12 @@ var EasyDiffusion = program.Program{
 	Cards: cards(cause.Card{
 		ID: "easy-diffusion/card", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("easy-diffusion") }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory[[ ({total})]]",
-		Means:    "GPU Memory Usage, in its Settings, decides which parts of the model stay on the card: Balanced by default, Low for cards of 3 to 4 GB. An initial image counts at its own size.",
+		Means:    "The setting GPU Memory Usage decides which parts of the model stay on the card: Balanced by default, Low for cards with 3 to 4 GB. A large initial image needs more memory too.",
 		Not:      "`--medvram` and other flags of AUTOMATIC1111: Easy Diffusion has this setting instead.",
 		Cures: []cause.Cure{
-			{Fix: "lowvram_mode", Title: "Set GPU Memory Usage to Low", Told: "In the Settings tab; save, and run it again.", Cost: "Slower."},
-			{Fix: "lower_resolution", Title: "Lower the image size, and that of the initial image", Told: "512 x 512 (SDXL 1024 x 1024), the initial image scaled down to that, one image in parallel; enlarge afterwards.", Cost: "Less detail."},
-			{Fix: "vae_tiling", Title: "Leave VAE Tiling on", Told: "In Image Settings; it is on unless turned off, and helps if it failed at the very end of an image.", Cost: "Some seconds."},
+			{Fix: "lowvram_mode", Title: "Set GPU Memory Usage to Low", Told: "You find it in the Settings tab. Save, and run it again.", Cost: "Slower."},
+			{Fix: "lower_resolution", Title: "Lower the image size, and that of the initial image", Told: "Use 512 x 512 (SDXL 1024 x 1024) for both, and one image in parallel. Enlarge afterwards.", Cost: "Less detail."},
+			{Fix: "vae_tiling", Title: "Turn VAE Tiling on, if it is off", Told: "In Image Settings. It helps if it failed at the very end of an image.", Cost: "Some seconds."},
 		},
 		Sources: []string{"https://github.com/easydiffusion/easydiffusion/blob/main/ui/media/js/main.js", "https://github.com/easydiffusion/easydiffusion/blob/main/ui/media/js/parameters.js"},
 	}),
@@ -55,8 +55,9 @@ var SwarmUI = program.Program{
 		cause.Card{
 			ID: "swarmui/decode", Kinds: append([]fact.Kind{fact.ComfyUnload, fact.ComfyTips, fact.ComfyVAE}, onCard...), Said: []string{"vae.decode(", "SwarmKSampler decode", "VAEDecode", "regular VAE decoding"},
 			If: inSwarm, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-			Means: "It failed while the VAE decoded the image, in the ComfyUI that SwarmUI runs. Decoding grows with the pixels and, for video, with the frames.",
-			Not:   "Fewer steps: they cost time, not memory.",
+			Headline: "ran out of graphics memory[[ ({total})]] in the VAE",
+			Means:    "The VAE, which makes the final image, failed in the ComfyUI that SwarmUI runs. Its memory grows with the resolution and, for video, with the frames.",
+			Not:      "Fewer steps: they cost time, not memory.",
 			Cures: []cause.Cure{
 				cure("vae_tiling", "Decode in tiles (VAE Tile Size)", "ui", "Display Advanced Options, Advanced Sampling: VAE Tile Size 256; video: VAE Temporal Tile Size 16", "Some seconds."),
 				cure("lowvram_mode", "Reserve graphics memory (`--reserve-vram`)", "ui", "Server, Backends, the ComfyUI backend: ExtraArgs: --reserve-vram 2", "Slower."),
@@ -66,21 +67,22 @@ var SwarmUI = program.Program{
 		cause.Card{
 			ID: "swarmui/driver", Kinds: []fact.Kind{fact.CUDAError}, If: inSwarm,
 			Headline: "got a CUDA out-of-memory error without sizes from its ComfyUI",
-			Means:    "The message is the driver's. A full card mostly says \"Allocation on device\"; these words also come when RAM for waiting weights cannot be pinned, which ComfyUI does since November 2025, and on Windows when RAM plus page file are used up. If it began with an update, pinning is the likelier.",
+			Means:    "Either RAM or the card may be full. A full card usually says \"Allocation on device\". This message also comes when ComfyUI cannot pin RAM (since November 2025), and on Windows when RAM plus page file are full. If it began with an update, pinning is more likely.",
 			Cures: []cause.Cure{
 				cure("use_mmap", "Turn pinned memory off (`--disable-pinned-memory`)", "ui", "Server, Backends, the ComfyUI backend: ExtraArgs: --disable-pinned-memory, then save to restart it", "Somewhat slower."),
-				{Fix: "raise_pagefile", Title: "Look at RAM, enlarge the page file", Told: "Task Manager, Performance, Memory: is \"Committed\" nearly full while it runs? Then Virtual memory (`sysdm.cpl`, Advanced, Performance: Settings, Advanced): 16384 to 49152 MB, restart.", Cost: "Free to look.", If: (*ledger.Case).Windows},
+				{Fix: "raise_pagefile", Title: "Look at RAM, enlarge the page file", Told: "Watch Task Manager, Performance, Memory. If \"Committed x / y\" is nearly full, run `sysdm.cpl`: Advanced, Performance: Settings, Advanced, Virtual memory: 16384 to 49152 MB. Restart.", Cost: "Free to look.", If: (*ledger.Case).Windows},
 				cure("lowvram_mode", "Reserve graphics memory (`--reserve-vram`)", "ui", "Server, Backends, the ComfyUI backend: ExtraArgs: --reserve-vram 2 (ComfyUI of 2026: --vram-headroom 2)", "Slower."),
 			},
 			Sources: []string{"https://github.com/mcmonkeyprojects/SwarmUI/issues/1114", "https://github.com/Comfy-Org/ComfyUI/issues/10662", "https://github.com/Comfy-Org/ComfyUI/blob/master/comfy/cli_args.py"},
 		},
 		cause.Card{
 			ID: "swarmui/sample", Kinds: append([]fact.Kind{fact.ComfyUnload, fact.ComfyTips}, onCard...), If: inSwarm, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-			Means: "The ComfyUI that SwarmUI runs ran out of graphics memory. Its options are set on SwarmUI's page, for each backend, not in a .bat file.",
+			Headline: "ran out of graphics memory[[ ({total})]] in its ComfyUI",
+			Means:    "The ComfyUI that SwarmUI runs ran out of graphics memory. You set its options on SwarmUI's page under Server, Backends, not in a .bat file.",
 			Cures: []cause.Cure{
-				cure("lower_resolution", "Lower the resolution, one image at a time", "ui", "Resolution lower, Images 1; for video Frames fewer; refine afterwards with Refiner Do Tiling", "Less detail at once."),
+				cure("lower_resolution", "Lower the resolution, one image at a time", "ui", "Lower Resolution (SD 1.5 512x512, SDXL and Flux 1024x1024), Images 1; video: fewer Frames. Refine afterwards with Refiner Do Tiling", "Less detail at once."),
 				cure("lowvram_mode", "Reserve graphics memory (`--reserve-vram`)", "ui", "Server, Backends, the ComfyUI backend: ExtraArgs: --reserve-vram 2 (ComfyUI of 2026: --vram-headroom 2)", "Slower."),
-				cure("use_lower_quant", "Use an fp8 or GGUF model", "ui", "Models: a file of the same model at fp8, or a GGUF Q4_K_S to Q8_0", "Little quality."),
+				cure("use_lower_quant", "Use an fp8 or GGUF model", "ui", "Models: an fp8 file of the same model, or a GGUF (Q4_K_S to Q8_0)", "Slight loss of quality."),
 			},
 			Sources: []string{"https://github.com/mcmonkeyprojects/SwarmUI/blob/master/src/BuiltinExtensions/ComfyUIBackend/ComfyUISelfStartBackend.cs"},
 		},
@@ -101,11 +103,12 @@ var Deforum = program.Program{
 	},
 	Cards: cards(cause.Card{
 		ID: "deforum/frame", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("deforum") }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Means: "Deforum renders one frame after another. In 3D mode a depth model is on the card beside Stable Diffusion, and RAFT where optical flow is on.",
-		Not:   "Fewer frames: each needs the same memory.",
+		Headline: "ran out of graphics memory[[ ({total})]] while it rendered a frame",
+		Means:    "Deforum renders one frame after another. In 3D mode a depth model is on the card beside Stable Diffusion; with optical flow also RAFT.",
+		Not:      "Fewer frames: every frame needs the same memory.",
 		Cures: []cause.Cure{
-			cure("lower_resolution", "Lower W and H", "ui", "Run tab: W and H 512 (SD 1.5); upscale in the Output tab", "One step more."),
-			cure("lowvram_mode", "Turn off \"Keep 3D models in VRAM\", or use 2D mode", "ui", "Settings, Deforum: Keep 3D models in VRAM between runs: off; or 2D mode, without optical flow cadence", "Some seconds a frame."),
+			cure("lower_resolution", "Lower W and H", "ui", "Run tab: W and H 512 (SD 1.5). Upscale in the Output tab", "One more step."),
+			cure("lowvram_mode", "Turn off \"Keep 3D models in VRAM\", or use 2D mode", "ui", "Settings, Deforum: Keep 3D models in VRAM between runs: off. Or use 2D mode, without optical flow cadence", "Some seconds for each frame."),
 		},
 		Sources: []string{"https://github.com/deforum-art/sd-webui-deforum/tree/automatic1111-webui/scripts/deforum_helpers"},
 	}),
@@ -139,23 +142,23 @@ var Dreambooth = program.Program{
 	Cards: cards(cause.Card{
 		ID: "sd-dreambooth-extension/training", Kinds: onCard, Said: []string{"sd_dreambooth_extension", "Injecting trainable lora", "OOM Detected, reducing batch/grad size", "Preparing dataset with buckets", "Concept requires "}, If: func(c *ledger.Case) bool { return c.In("sd-dreambooth-extension") }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory[[ ({total})]] in training",
-		Means:    "[[{mine} of {total} is this program's: the training, and the web UI's own model if that is on the card too. ]][[{checkpointed} ]][[{lora} ]]Training the text encoder as well may not work below 12 GB.",
+		Means:    "The training and, if it is loaded, the web UI's own model share the card. [[{checkpointed} ]][[{lora} ]]Training the text encoder too may not work below 12 GB.",
 		Figures: func(c *ledger.Case) map[string]string {
-			out := map[string]string{"checkpointed": "", "checkpointing": "Gradient Checkpointing on", "lora": "Without LoRA all weights are trained.", "use": "Use LORA"}
+			out := map[string]string{"checkpointed": "", "checkpointing": "Gradient Checkpointing on", "lora": "Without LoRA all weights are trained, which needs most.", "use": "Use LORA"}
 			if framed(c, "torch/utils/checkpoint.py") {
-				out["checkpointed"], out["checkpointing"] = "Gradient checkpointing is on already: the traceback runs through it.", ""
+				out["checkpointed"], out["checkpointing"] = "Gradient checkpointing is on already.", ""
 			}
 			if c.Near("Injecting trainable lora") {
 				out["lora"], out["use"] = "LoRA is on already.", ""
 			}
 			return out
 		},
-		Not:   "Fewer training steps: each needs the same memory.",
-		Later: "If all that fails, train a LoRA with kohya's sd-scripts: the web UI's model is not on the card then.",
+		Not:   "Fewer training steps: every step needs the same memory.",
+		Later: "If all that fails, train a LoRA with kohya_ss: then the web UI's model is not on the card.",
 		Cures: []cause.Cure{
 			{Fix: "optimizer_8bit", Title: "Set 8-bit AdamW, fp16 and batch size 1", Told: "In Parameters: [[{use}, ]]Optimizer 8bit AdamW, Mixed Precision fp16, Memory Attention xformers, Batch Size 1, Class Batch Size 1,[[ {checkpointing},]] Use EMA off, Step Ratio of Text Encoder Training 0.", Cost: "Slower; likeness may suffer."},
-			{Fix: "restart_session", Title: "Restart the web UI and train at once", Told: "Close the web UI, check with `nvidia-smi` that the card is empty, start it and train before you generate an image. Save Preview(s) Frequency: 0.", Cost: "Free."},
-			{Fix: "lower_resolution", Title: "Lower Max Resolution", Told: "Three quarters of the present value (384 for 512) is 0.56 of the pixels.", Cost: "Less detail learned."},
+			{Fix: "restart_session", Title: "Restart the web UI and train at once", Told: "Close the web UI and check with `nvidia-smi` that the card is empty. Start it and train before you make an image. Save Preview(s) Frequency: 0.", Cost: "Free."},
+			{Fix: "lower_resolution", Title: "Lower Max Resolution", Told: "For example 384 instead of 512: about half of the pixels.", Cost: "Less detail learned."},
 		},
 		Sources: []string{"https://github.com/d8ahazard/sd_dreambooth_extension/blob/main/README.md", "https://github.com/d8ahazard/sd_dreambooth_extension/blob/main/scripts/main.py", "https://github.com/d8ahazard/sd_dreambooth_extension/issues/658"},
 	}),
@@ -176,7 +179,8 @@ var EveryDream = program.Program{
 	},
 	Cards: cards(cause.Card{
 		ID: "everydream/training", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("everydream") }, Cause: cause.TrainingStateTooLarge, Weight: cause.Strong,
-		Means: "EveryDream trains all weights of the model and, unless turned off, its text encoder. For SD 1.5 weights, gradients and optimizer state take about 10 GB with the 8-bit optimizer and 16 with plain AdamW.",
+		Headline: "ran out of graphics memory[[ ({total})]] in training",
+		Means:    "EveryDream trains all weights of the model and, unless turned off, its text encoder. For SD 1.5 weights, gradients and optimizer state take about 10 GB with the 8-bit optimizer, 16 with plain AdamW.",
 		Cures: []cause.Cure{
 			cure("gradient_checkpointing", "Turn on gradient checkpointing, batch size 1", "config", "--batch_size 1 --gradient_checkpointing --resolution 512", "A third slower."),
 			cure("cpu_offload", "Turn off text encoder training", "config", "--disable_textenc_training", "New words are learned less well."),
@@ -220,17 +224,17 @@ var Roop = program.Program{
 	Cards: cards(cause.Card{
 		ID: "roop/ram", Kinds: offRAM, If: func(c *ledger.Case) bool { return c.In("roop") }, Cause: cause.HostMemory, Weight: cause.Decisive,
 		Headline: "ran out of system memory (RAM), not graphics memory",
-		Means:    "Each thread holds a frame of its own at full size, and several copies of it while it works. A 4K frame is 24 MiB as 8-bit pixels.",
-		Not:      "Settings for graphics memory.",
+		Means:    "Each thread keeps its own frame at full size, and several copies of it while it works. So many threads and large frames (4K) need much RAM.",
+		Not:      "Settings for graphics memory: RAM ran out.",
 		Cures: []cause.Cure{
 			{Fix: "lower_parallel", Title: "Use one thread", Told: "Add to your command:", Kind: "config", Text: "--execution-threads 1 --temp-frame-format jpg", Cost: "Slower."},
 			{Fix: "lower_resolution", Title: "Scale the video down", Kind: "shell", Text: "ffmpeg -i target.mp4 -vf scale=-2:1080 smaller.mp4", Cost: "Detail."},
-			{Fix: "close_other_apps", Title: "Close other programs", Told: "Browser and games first. `--max-memory` is the GB of RAM that roop may use: raise it if you set it low.", Cost: "Free."},
+			{Fix: "close_other_apps", Title: "Close other programs", Told: "Browser and games first. If you set `--max-memory` (GB of RAM for roop) low, raise it.", Cost: "Free."},
 		},
 		Sources: []string{"https://github.com/s0md3v/roop/blob/main/roop/core.py"},
 	}, cause.Card{
 		ID: "roop/threads", Kinds: ortKinds, If: func(c *ledger.Case) bool { return c.In("roop") }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Means: "roop works on one frame in each thread, 8 threads by default with CUDA. The face enhancer is a second model on the card.",
+		Means: "Each thread of roop works on its own frame; with CUDA there are 8 threads by default. The face enhancer is a second model on the card.",
 		Cures: []cause.Cure{
 			cure("lower_parallel", "Use one thread", "shell", "python run.py --execution-threads 1", "Slower."),
 			cure("use_smaller_model", "Leave the face enhancer out", "shell", "python run.py --execution-threads 2 --frame-processor face_swapper", "Softer faces."),
@@ -256,20 +260,20 @@ var DeepFaceLab = program.Program{
 	},
 	Cards: cards(cause.Card{
 		ID: "deepfacelab/weights", Kinds: []fact.Kind{fact.TFAlloc, fact.TFCopy}, Said: []string{"/Initializer/", "/weight/Assign", "initializers/"}, If: func(c *ledger.Case) bool { return c.In("deepfacelab") && c.Near("/Initializer/") }, Cause: cause.ModelTooLarge, Weight: cause.Decisive,
-		Headline: "could not make the weights of this model: it is too large for the card",
-		Means:    "The op that failed gives the weights their first values: no face had been loaded.[[ {asked} is one layer's.]] The optimizer keeps one or two values more for each weight. Resolution and dimensions are fixed when a model is made.",
-		Not:      "A smaller batch size: there was no batch yet.",
+		Headline: "could not create this model: its weights do not fit on the card",
+		Means:    "It failed while it created the weights, before any face was loaded.[[ One layer alone asked for {asked}.]] The optimizer needs one or two more values for each weight. You choose resolution and dimensions when you create a model; they cannot be changed later.",
+		Not:      "A smaller batch size: no batch was loaded yet.",
 		Cures: []cause.Cure{
 			cure("offload_optimizer", "Move model and optimizer to RAM", "ui", "Press Enter within two seconds of the start: Place models and optimizer on GPU: n; Use AdaBelief optimizer: n (it has to be chosen again)", "Slower steps."),
-			cure("lower_resolution", "Make a new, smaller model", "text", "Resolution 128 (the first dense layer grows with its square) and smaller AutoEncoder and inter dimensions; Quick96 fits cards of 4 GB.", "Detail; training begins anew."),
+			cure("lower_resolution", "Make a new, smaller model", "text", "Choose resolution 128 and smaller AutoEncoder and inter dimensions. Quick96 fits cards with 4 GB.", "Detail; training starts over."),
 			lookAtCard,
 		},
 		Sources: []string{"https://github.com/iperov/DeepFaceLab/blob/master/models/Model_SAEHD/Model.py", "https://github.com/iperov/DeepFaceLab/blob/master/core/leras/layers/Dense.py"},
 	}, cause.Card{
 		ID: "deepfacelab/training", Kinds: []fact.Kind{fact.TFAlloc, fact.TFStart, fact.TFCopy, fact.TFHandle, fact.CUDAError}, If: func(c *ledger.Case) bool { return c.In("deepfacelab") }, Cause: cause.TrainingStateTooLarge, Weight: cause.Strong,
-		Means: "Model, optimizer and a batch of faces share the card. The batch size can be changed at every start; resolution and dimensions are fixed when a model is made.",
+		Means: "Model, optimizer and a batch of faces share the card. You can change the batch size at every start, but not the resolution and dimensions of a model.",
 		Cures: []cause.Cure{
-			cure("lower_batch_size", "Lower the batch size at the next start", "ui", "Press Enter within two seconds of the start: Batch_size: half of the present value", "Slower learning."),
+			cure("lower_batch_size", "Lower the batch size at the next start", "ui", "Press Enter within two seconds of the start and set Batch_size to half, for example 4", "Slower learning."),
 			cure("offload_optimizer", "Move model and optimizer to RAM", "ui", "In the same place: Place models and optimizer on GPU: n; Use AdaBelief optimizer: n (it has to be chosen again)", "Slower steps."),
 			lookAtCard,
 		},
@@ -291,14 +295,14 @@ var InpaintAnything = program.Program{
 	Cards: cards(cause.Card{
 		ID: "inpaint-anything/masks", Kinds: onCard, Said: []string{"Inpaint Anything - ", "ia_sam_manager.py", "sam_hq_vit", "input_image:", "SamAutomaticMaskGenerator"},
 		If: func(c *ledger.Case) bool { return c.In("inpaint-anything") && ledger.Requested(c) > units.GiB }, Cause: cause.OversizedAllocation, Weight: cause.Decisive,
-		Headline: "asked for {asked} in one piece: masks at the full size of the image",
-		Means:    "Segment Anything makes masks for {points} points at a time, 3 each, at the full size of the image, 4 bytes a pixel. {asked} fits an image of {pixels} million pixels; at 1.5 million it is {small}.",
+		Headline: "asked for {asked} at once: most likely masks at the full size of the image",
+		Means:    "Segment Anything makes many masks at once, each at the full size of the input image. {asked} fits an image of {pixels} million pixels; for 1.5 million pixels it would be {small}.",
 		Figures:  maskFigures,
-		Not:      "`--medvram` or a smaller size of the generated image: the masks have the size of the input image.",
+		Not:      "`--medvram`, or a smaller generated image: the masks have the size of the input image.",
 		Cures: []cause.Cure{
-			{Fix: "lower_resolution", Title: "Scale the input image down", Told: "To about 1500 x 1000 before you load it; enlarge the result afterwards.", Cost: "Detail."},
-			{Fix: "cpu_offload", Title: "Run Segment Anything on the CPU", Told: "Settings, Inpaint Anything: Run Segment Anything on CPU. The masks take RAM then.", Cost: "Minutes an image."},
-			{Fix: "use_smaller_model", Title: "Use FastSAM", Told: "Segment Anything Model ID: FastSAM-s.pt.", Cost: "Coarser edges."},
+			{Fix: "lower_resolution", Title: "Scale the input image down", Told: "Make it about 1500 x 1000 before you load it. Enlarge the result afterwards.", Cost: "Detail."},
+			{Fix: "cpu_offload", Title: "Run Segment Anything on the CPU", Told: "Settings, Inpaint Anything: Run Segment Anything on CPU. The masks then need RAM.", Cost: "Minutes for each image."},
+			{Fix: "use_smaller_model", Title: "Use FastSAM", Told: "Set Segment Anything Model ID to FastSAM-s.pt.", Cost: "Coarser edges."},
 		},
 		Sources: []string{"https://github.com/Uminosachi/sd-webui-inpaint-anything/blob/main/ia_sam_manager.py", "https://github.com/Uminosachi/sd-webui-inpaint-anything/blob/main/scripts/inpaint_anything.py", "https://github.com/facebookresearch/segment-anything/blob/main/segment_anything/automatic_mask_generator.py"},
 	}),

@@ -9,7 +9,7 @@ import (
 // Pages is what programs share that read documents.
 var Pages = program.Program{
 	Titles:  map[string]string{"lower_resolution": "Lower the page resolution", "cpu_offload": "Run it on the CPU", "lower_parallel": "Use fewer workers", "lower_num_workers": "Convert fewer pages at a time"},
-	Costs:   map[string]string{"lower_resolution": "small print may be missed", "cpu_offload": "many times slower", "lower_batch_size": "slower; the result stays", "lower_parallel": "fewer documents at a time", "lower_num_workers": "slower"},
+	Costs:   map[string]string{"lower_resolution": "Small print may be missed.", "cpu_offload": "Many times slower.", "lower_batch_size": "Slower; same result.", "lower_parallel": "Fewer documents at a time.", "lower_num_workers": "Slower."},
 	Steps:   steps{"cpu_offload": noCard},
 	Effects: noSums,
 	Remedies: map[string][]cause.Remedy{
@@ -29,13 +29,13 @@ var (
 		Sources: program.Sources{"nougat/predict.py": "--batchsize --model --full-precision --pages NOUGAT_BATCHSIZE"},
 		Proofs:  []string{"-packages/nougat/", "nougat/model.py", "nougat-ocr", "nougat/utils/"},
 		Steps: steps{
-			"lower_batch_size":  words("`-b 1` in your command."),
-			"use_smaller_model": words("`-m 0.1.0-small`, the default, in place of base."),
-			"half_precision":    words("Leave out `--full-precision`: bfloat16 is the default."),
-			"lower_num_workers": words("`--pages 1-20`, a part of the PDF at a time: all pages are drawn in RAM first."),
+			"lower_batch_size":  words("Add `-b 1` to your command."),
+			"use_smaller_model": words("Use `-m 0.1.0-small` (the default) instead of base."),
+			"half_precision":    words("Remove `--full-precision`; bfloat16 is the default."),
+			"lower_num_workers": words("Add `--pages 1-20` to read a part of the PDF at a time. All pages are rendered in RAM first."),
 		},
 		Like:  []*program.Program{&Pages},
-		Cards: cards(working("nougat", "while it read pages", "Nougat sets its batch size by the total size of the card (0.3 pages a GB), whatever else is on it. Each page is written with up to 4,096 tokens.", "A PDF of lower resolution: pages are scaled to one size.", "nougat/nougat/utils/device.py", "lower_batch_size", "close_other_apps", "use_smaller_model")),
+		Cards: cards(working("nougat", "while it read pages", "Nougat sets its batch size from the total size of the card (0.3 pages per GB), even if other programs use part of it. Each page can become up to 4,096 tokens.", "A PDF with lower resolution: all pages are scaled to the same size.", "nougat/nougat/utils/device.py", "lower_batch_size", "close_other_apps", "use_smaller_model")),
 	}
 	// Surya has the models; Marker runs them.
 	Surya = program.Program{
@@ -47,7 +47,7 @@ var (
 			"cpu_offload":      step.Paste("env", "export TORCH_DEVICE=cpu"),
 		},
 		Like:  []*program.Program{&Pages},
-		Cards: cards(working("surya", "while it read pages", "Surya's default batch sizes are made for large cards. By its README an item takes 40 MB in recognition (512 at a time: 20 GB), 440 MB in detection (36: 16 GB), 220 in layout (32: 7 GB) and 150 in tables (64: 10 GB).", "", "surya/README.md", "lower_batch_size", "close_other_apps", "cpu_offload")),
+		Cards: cards(working("surya", "while it read pages", "Surya's default batch sizes are made for large cards. By its README they need 20 GB in recognition (512 items), 16 GB in detection (36), 7 GB in layout (32) and 10 GB in tables (64).", "", "surya/README.md", "lower_batch_size", "close_other_apps", "cpu_offload")),
 	}
 	// Marker turns PDFs into Markdown.
 	Marker = program.Program{
@@ -55,16 +55,16 @@ var (
 		Sources: program.Sources{"marker/marker/config/parser.py": "--page_range", "marker/marker/scripts/convert.py": "--workers", "marker/marker/utils/batch.py": "workers", "marker/README.md": "NUM_WORKERS TORCH_DEVICE", "surya/surya/settings.py": "DETECTOR_BATCH_SIZE RECOGNITION_BATCH_SIZE LAYOUT_BATCH_SIZE TABLE_REC_BATCH_SIZE"},
 		Proofs:  []string{"marker/converters/", "marker/models.py", "marker/builders/", "marker/scripts/", "marker_single", "marker_chunk_convert", "marker/convert.py"},
 		Steps: steps{
-			"lower_parallel":    words("`marker FOLDER --workers 1` (by default one for each 7 GB of the card, before 1.8 five; 5 GB of the card for each at the peak); `NUM_WORKERS=1` with marker_chunk_convert."),
+			"lower_parallel":    words("Run `marker FOLDER --workers 1`; with marker_chunk_convert set `NUM_WORKERS=1`. Each worker needs up to 5 GB of the card."),
 			"lower_batch_size":  step.Paste("env", "export RECOGNITION_BATCH_SIZE=32 DETECTOR_BATCH_SIZE=4 LAYOUT_BATCH_SIZE=4 TABLE_REC_BATCH_SIZE=8"),
-			"lower_num_workers": words("Long PDFs in parts: `--page_range 0-49`."),
+			"lower_num_workers": words("Convert long PDFs in parts: `--page_range 0-49`, then 50-99 and so on."),
 			"cpu_offload":       step.Paste("env", "export TORCH_DEVICE=cpu"),
 		},
 		Like: []*program.Program{&Pages},
 		Cards: cards(
-			working("marker", "while it converted", "By Marker's README a worker takes 5 GB of the card at its peak and 3.5 on average. `marker` starts one for each 7 GB of the card's size (5 before version 1.8), `marker_single` one.", "", "marker/README.md", "lower_parallel", "lower_batch_size", "close_other_apps"),
-			opening("marker", "Each worker loads all models (3.5 to 5 GB of the card). `marker` starts one for each 7 GB of the card's size (5 before version 1.8), `marker_single` one.", "A shorter PDF: the models are loaded first.", "marker/README.md", "lower_parallel", "close_other_apps", "cpu_offload"),
-			ramFilled("marker", "Every page is rendered at two resolutions and kept until the document is done, in each worker.", "Smaller batches: they are in graphics memory.", "marker/README.md", "lower_num_workers", "lower_parallel"),
+			working("marker", "while it converted", "By Marker's README a worker needs up to 5 GB of the card, 3.5 on average. `marker` starts one for each 7 GB of the card (5 workers before version 1.8), `marker_single` only one.", "", "marker/README.md", "lower_parallel", "lower_batch_size", "close_other_apps"),
+			opening("marker", "Each worker loads all models (3.5 to 5 GB of the card). `marker` starts one for each 7 GB of the card (5 workers before version 1.8), `marker_single` only one.", "A shorter PDF: loading the models failed.", "marker/README.md", "lower_parallel", "close_other_apps", "cpu_offload"),
+			ramFilled("marker", "Each worker renders every page at two resolutions and keeps them until the document is done. So long PDFs and many workers need much RAM.", "Smaller batches: they save graphics memory, not RAM.", "marker/README.md", "lower_num_workers", "lower_parallel"),
 		),
 	}
 	// Docling is IBM's.
@@ -77,13 +77,13 @@ var (
 			"lower_resolution":  step.Paste("python", "opts.images_scale = 1.0\nopts.generate_page_images = False\nopts.generate_picture_images = False   # opts: your PdfPipelineOptions"),
 			"lower_num_workers": step.Paste("python", "for first in range(1, pages, 20):   # 20 pages at a time\n    result = conv.convert(path, page_range=(first, first + 19))"),
 			"cpu_offload":       step.Paste("env", "export DOCLING_DEVICE=cpu OMP_NUM_THREADS=4"),
-			"lower_parallel":    words("`do_ocr=False` in the options (`--no-ocr`) where the PDF has text; and one conversion at a time in a server."),
+			"lower_parallel":    words("If the PDF has a text layer, set `do_ocr=False` (or `--no-ocr`). On a server run one conversion at a time."),
 		},
-		Titles: map[string]string{"lower_num_workers": "Convert a part of the document at a time", "lower_parallel": "Turn off OCR where the PDF has text"}, Costs: map[string]string{"lower_parallel": "Scans still need it."},
+		Titles: map[string]string{"lower_num_workers": "Convert the document in parts", "lower_parallel": "Turn off OCR if the PDF has text"}, Costs: map[string]string{"lower_parallel": "Scans still need it."},
 		Like: []*program.Program{&Pages},
 		Cards: cards(
-			ramFilled("docling", "Pages are parsed and rendered ahead of the models (up to `queue_max_size`, 100), and with `generate_page_images` every image stays in the result. Large scans and documents of hundreds of pages are the usual cause.", "", "docling/docling/datamodel/pipeline_options.py", "lower_num_workers", "lower_resolution", "lower_batch_size"),
-			working("docling", "while it read pages", "Layout, tables, OCR and enrichment models share the card, each with a batch of its own (4 by default, 64 in the GPU guide); a VLM pipeline loads a language model instead.", "", "docling/docs/usage/gpu.md", "lower_batch_size", "cpu_offload", "lower_parallel"),
+			ramFilled("docling", "Docling renders up to `queue_max_size` pages (100) ahead, and with `generate_page_images` every image stays in the result. The usual cause is large scans, or documents with hundreds of pages.", "", "docling/docling/datamodel/pipeline_options.py", "lower_num_workers", "lower_resolution", "lower_batch_size"),
+			working("docling", "while it read pages", "Layout, table, OCR and enrichment models share the card, each with its own batch (4 by default, 64 in the GPU guide). A VLM pipeline loads a language model instead.", "", "docling/docs/usage/gpu.md", "lower_batch_size", "cpu_offload", "lower_parallel"),
 		),
 	}
 	// MinerU is OpenDataLab's, magic-pdf before it.
@@ -93,16 +93,16 @@ var (
 		Proofs:  []string{"mineru/backend/", "mineru/utils/", "mineru/cli/", "mineru/model/", "magic_pdf/", "mineru.backend", "mineru.cli"},
 		Steps: steps{
 			"lower_batch_size":             step.Paste("env", "export MINERU_VIRTUAL_VRAM_SIZE=6   # GB of the card that it plans for; below 8: batch ratio 2 or 1"),
-			"lower_gpu_memory_utilization": words("VLM backends: `--gpu-memory-utilization 0.4` (0.5 of the card by default, 0.7 on 8 GB)."),
-			"lower_num_workers":            words("A part of the PDF at a time: `-s 0 -e 49`, then `-s 50 -e 99`, ..."),
-			"use_smaller_model":            words("`-b pipeline` in place of the VLM and hybrid backends, and `-f false -t false` where there are no formulas or tables."),
+			"lower_gpu_memory_utilization": words("For VLM backends add `--gpu-memory-utilization 0.4` (default 0.5, on 8 GB 0.7)."),
+			"lower_num_workers":            words("Convert the PDF in parts: `-s 0 -e 49`, then `-s 50 -e 99` and so on."),
+			"use_smaller_model":            words("Use `-b pipeline` instead of a VLM or hybrid backend. Add `-f false -t false` if there are no formulas or tables."),
 			"cpu_offload":                  step.Paste("env", "export MINERU_DEVICE_MODE=cpu   # the pipeline backend"),
 		},
 		Titles: map[string]string{"lower_batch_size": "Lower `MINERU_VIRTUAL_VRAM_SIZE`", "use_smaller_model": "Use the pipeline backend, without formulas and tables"},
 		Like:   []*program.Program{&Pages},
 		Cards: cards(
-			ramFilled("mineru", "Pages of a whole batch of documents are rendered and kept until they are analysed. Long PDFs can take tens of GB.", "`MINERU_VIRTUAL_VRAM_SIZE`: it is about graphics memory.", "MinerU/docs/en/usage/cli_tools.md", "lower_num_workers", "lower_parallel"),
-			working("mineru", "while it analysed pages", "The pipeline sets its batch size by the total size of the card (ratio 16 from 32 GB on, 8 from 16, 4 from 8, 2 from 6), not by what is free. VLM backends take half of the card for vLLM or LMDeploy besides.", "", "MinerU/mineru/backend/pipeline/pipeline_analyze.py", "lower_batch_size", "close_other_apps", "use_smaller_model"),
+			ramFilled("mineru", "MinerU renders the pages of a whole batch of documents and keeps them until they are analysed. Long PDFs can need tens of GB.", "`MINERU_VIRTUAL_VRAM_SIZE`: it saves graphics memory, not RAM.", "MinerU/docs/en/usage/cli_tools.md", "lower_num_workers", "lower_parallel"),
+			working("mineru", "while it analysed pages", "The pipeline backend sets its batch size from the total size of the card, not from what is free. VLM backends reserve half of the card for vLLM or LMDeploy as well.", "", "MinerU/mineru/backend/pipeline/pipeline_analyze.py", "lower_batch_size", "close_other_apps", "use_smaller_model"),
 		),
 	}
 	// EasyOCR is JaidedAI's.
@@ -114,14 +114,14 @@ var (
 			"lower_resolution":  step.Paste("python", "result = reader.readtext(image, canvas_size=1280, mag_ratio=1)   # 2560 by default; small print: cut the page up"),
 			"lower_batch_size":  step.Paste("python", "result = reader.readtext(image, batch_size=1, workers=0)   # the defaults: it helps if yours are higher"),
 			"cpu_offload":       step.Paste("python", "reader = easyocr.Reader([\"en\"], gpu=False)"),
-			"restart_session":   words("Make one `Reader` for all images, outside the loop: each one loads its models again."),
+			"restart_session":   words("Create one `Reader` outside the loop and use it for all images. Each `Reader` loads its own models."),
 			"lower_num_workers": step.Paste("python", "reader = easyocr.Reader([\"en\"], gpu=False, quantize=True)   # once, not in the loop; a process for each image holds it as often"),
 		},
-		Titles: map[string]string{"restart_session": "Make one Reader for all images", "lower_resolution": "Lower `canvas_size`", "lower_num_workers": "Quantise, and use one process"}, Costs: map[string]string{"restart_session": "None."},
+		Titles: map[string]string{"restart_session": "Create one Reader for all images", "lower_resolution": "Lower `canvas_size`", "lower_num_workers": "Quantise, and use one process"}, Costs: map[string]string{"restart_session": "None."},
 		Like: []*program.Program{&Pages},
 		Cards: cards(
-			working("easyocr", "while it looked for text", "The detector takes the whole image, up to `canvas_size` (2,560) on its longer side; half of that is a quarter of the memory. Recognition takes the boxes found, `batch_size` at a time.", "", "EasyOCR/easyocr/easyocr.py", "lower_resolution", "restart_session", "cpu_offload"),
-			ramFilled("easyocr", "On the CPU the detector works on the whole image (up to 2,560 on its longer side) in RAM, 1 to 2 GB, in each process that has a `Reader`.", "", "EasyOCR/easyocr/easyocr.py", "lower_resolution", "lower_num_workers"),
+			working("easyocr", "while it looked for text", "EasyOCR's detector works on the whole image, up to `canvas_size` (2,560) pixels on the longer side. Half of that needs a quarter of the memory.", "", "EasyOCR/easyocr/easyocr.py", "lower_resolution", "restart_session", "cpu_offload"),
+			ramFilled("easyocr", "On the CPU EasyOCR's detector works on the whole image (up to 2,560 pixels on the longer side). That takes 1 to 2 GB of RAM in each process that has a `Reader`.", "", "EasyOCR/easyocr/easyocr.py", "lower_resolution", "lower_num_workers"),
 		),
 	}
 	// DocTR is Mindee's.
@@ -130,16 +130,16 @@ var (
 		Sources: program.Sources{"doctr/docs/source/using_doctr/using_models.rst": "det_bs reco_bs", "doctr/references/detection/train.py": "--batch_size"},
 		Proofs:  []string{"doctr/models/", "doctr/io/", "doctr/datasets/", "python-doctr", "-packages/doctr/"},
 		Steps: steps{
-			"lower_batch_size":  byPhase(step.Step{Kind: "text", Text: "Half of the present `--batch_size` of the training script."}, step.Step{Kind: "python", Text: "model = ocr_predictor(pretrained=True, det_bs=1, reco_bs=32)   # 2 and 128 by default"}),
+			"lower_batch_size":  byPhase(step.Step{Kind: "text", Text: "Halve `--batch_size` of the training script."}, step.Step{Kind: "python", Text: "model = ocr_predictor(pretrained=True, det_bs=1, reco_bs=32)   # 2 and 128 by default"}),
 			"half_precision":    step.Paste("python", "model = ocr_predictor(pretrained=True).cuda().half()"),
 			"lower_num_workers": step.Paste("python", "for page in DocumentFile.from_pdf(path):   # one page at a time\n    result = model([page])"),
 			"use_smaller_model": step.Paste("python", "model = ocr_predictor(\"db_mobilenet_v3_large\", \"crnn_mobilenet_v3_small\", pretrained=True)"),
 		},
 		Remedies: map[string][]cause.Remedy{cause.BatchTooLarge: cause.InOrder("lower_batch_size", "close_other_apps")}, Like: []*program.Program{&Pages},
 		Cards: cards(
-			learning("doctr", "A training batch holds images of 1,024 x 1,024 for the detector, or word crops for the recogniser.", "", "doctr/references/detection/train.py", "lower_batch_size"),
-			working("doctr", "while it read pages", "The detector takes `det_bs` pages at a time (2) at 1,024 x 1,024, the recogniser `reco_bs` words (128); all pages of a call are in RAM, with their score maps.", "A scan of lower resolution: pages are scaled to one size.", "doctr/docs/source/using_doctr/using_models.rst", "lower_batch_size", "lower_num_workers", "half_precision"),
-			ramFilled("doctr", "All pages of a call are rendered and kept, with the detector's maps. A PDF of hundreds of pages in one call is the usual cause.", "", "doctr/docs/source/using_doctr/using_models.rst", "lower_num_workers", "lower_batch_size"),
+			learning("doctr", "Memory grows with the batch size. A batch holds images of 1,024 x 1,024 for the detector, or word crops for the recogniser.", "", "doctr/references/detection/train.py", "lower_batch_size"),
+			working("doctr", "while it read pages", "The detector handles `det_bs` pages at once (default 2), the recogniser `reco_bs` words (default 128).", "A scan with lower resolution: all pages are scaled to the same size.", "doctr/docs/source/using_doctr/using_models.rst", "lower_batch_size", "lower_num_workers", "half_precision"),
+			ramFilled("doctr", "docTR keeps all pages of one call in RAM, with the detector's maps. The usual cause is a PDF with hundreds of pages in one call.", "", "doctr/docs/source/using_doctr/using_models.rst", "lower_num_workers", "lower_batch_size"),
 		),
 	}
 )

@@ -15,11 +15,11 @@ func spoken(name string) cause.Card {
 		ID: name + "/work", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In(name) && !c.Training() && c.Phase != "load" }, Unsaid: []string{"in __init__", "in load_state_dict", "in load_checkpoint", "setup_caches", "in from_pretrained"},
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory[[ ({total})]]",
-		Means:    "Beside the weights, memory grows with the length of one piece of text, which is spoken in one go, and of the reference recording. A second worker or page of the same program holds the weights again.",
+		Means:    "Memory grows with the length of the text that is spoken at once, and with the length of the reference recording. A second worker or window of the same program loads the model again.",
 		Cures: []cause.Cure{
-			{Fix: "lower_resolution", Title: "Use shorter text and a shorter reference", Told: "One or two sentences at a time, a reference of 5 to 15 seconds, batch size 1, one request at a time.", Cost: "several pieces to join"},
+			{Fix: "lower_resolution", Title: "Use shorter text and a shorter reference", Told: "Use one or two sentences at a time, a reference of 5 to 15 seconds, batch size 1, and one request at a time.", Cost: "Several parts to join."},
 			lookAtCard,
-			{Fix: "half_precision", Title: "Run it at 16 bit", Told: in16(name), Cost: "hardly any quality"},
+			{Fix: "half_precision", Title: "Run it at 16 bit", Told: in16(name), Cost: "Hardly any loss of quality."},
 		},
 		Sources: []string{"https://github.com/fishaudio/fish-speech/blob/main/docs/en/inference.md", "https://github.com/index-tts/index-tts/blob/main/README.md"},
 	}
@@ -27,16 +27,16 @@ func spoken(name string) cause.Card {
 
 // unloaded is what they share where the model itself found no room.
 func unloaded(name string) cause.Card {
-	half := cause.Cure{Fix: "half_precision", Title: "Load it at 16 bit", Told: in16(name), Cost: "hardly any quality"}
+	half := cause.Cure{Fix: "half_precision", Title: "Load it at 16 bit", Told: in16(name), Cost: "Hardly any loss of quality."}
 	k := cause.Card{
 		ID: name + "/load", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In(name) && !c.Training() }, Said: []string{"in __init__", "in load_state_dict", "in load_checkpoint", "in from_pretrained"},
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory while it loaded its models[[ ({total})]]",
-		Means:    "It failed while weights were put on the card. Such programs keep several models there: a language model, one for the sound, often one for the voice.[[ {mine} of {total} is its own.]]",
-		Not:      "Shorter text or a shorter reference: the models are loaded first.",
+		Means:    "It failed while models went to the card, before any text was spoken. There are usually several: a language model, one for the sound, often one for the voice.",
+		Not:      "Shorter text or a shorter reference: loading the models failed.",
 		Cures: []cause.Cure{
 			lookAtCard, half,
-			{Fix: "cpu_offload", Title: "Use a smaller checkpoint, or the CPU", Told: "A smaller checkpoint of the family, if there is one; else `device` cpu.", Cost: "many times slower on the CPU"},
+			{Fix: "cpu_offload", Title: "Use a smaller checkpoint, or the CPU", Told: "Take a smaller checkpoint of the same family, if there is one. Otherwise set `device` to cpu.", Cost: "Many times slower on the CPU."},
 		},
 		Sources: []string{"https://github.com/index-tts/index-tts/blob/main/README.md"},
 	}
@@ -51,11 +51,11 @@ func unloaded(name string) cause.Card {
 func in16(name string) string {
 	switch name {
 	case "index-tts":
-		return "`IndexTTS2(..., use_fp16=True)` (off by default); webui.py: `--fp16`, if `python webui.py -h` lists it."
+		return "In code: `IndexTTS2(..., use_fp16=True)` (off by default). For webui.py: `--fp16`, if `python webui.py -h` lists it."
 	case "cosyvoice":
-		return "`fp16=True` where the model is made: `AutoModel(model_dir=..., fp16=True)`, `CosyVoice2(model_dir, fp16=True)`; off by default."
+		return "Pass `fp16=True` (off by default): `AutoModel(model_dir=..., fp16=True)` or `CosyVoice2(model_dir, fp16=True)`."
 	}
-	return "If it has a switch for it (`--half`, `--fp16`): the log does not show how it runs now."
+	return "Use its switch, if it has one (`--half`, `--fp16`). The log does not show the present precision."
 }
 
 // speaker is one of them.
@@ -76,10 +76,10 @@ var FishSpeech = program.Program{
 		ID: "fish-speech/cache", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync, fact.CUDAError}, Said: []string{"setup_caches", "launch_thread_safe_queue", "init_model"},
 		Cause: cause.ContextTooLong, Weight: cause.Strong,
 		Headline: "ran out of graphics memory while it loaded its model and KV cache",
-		Means:    "After the weights it allocates the KV cache for the whole `max_seq_len` of the model's config.json, however short your text is: with S2-Pro 32,768 tokens, about 4.5 GB beside 8.5 GB of weights.",
+		Means:    "After the weights, Fish Speech reserves a KV cache for the whole `max_seq_len` in the model's config.json, however short your text is. With S2-Pro that is 32,768 tokens: about 4.5 GB beside 8.5 GB of weights.",
 		Not:      "Shorter text or a smaller `--max-new-tokens`: the cache does not depend on them.",
 		Cures: []cause.Cure{
-			{Fix: "lower_context", Title: "Lower `max_seq_len`", Told: "In config.json of the checkpoint's folder, under `text_config`:", Kind: "config", Text: "\"max_seq_len\": 4096", Cost: "very long texts in pieces"},
+			{Fix: "lower_context", Title: "Lower `max_seq_len`", Told: "In config.json in the checkpoint's folder, under `text_config`, set:", Kind: "config", Text: "\"max_seq_len\": 4096", Cost: "Very long texts must be split."},
 			lookAtCard,
 		},
 		Sources: []string{"https://github.com/fishaudio/fish-speech/pull/1306", "https://github.com/fishaudio/fish-speech/blob/main/fish_speech/models/text2semantic/inference.py"}, Solved: 1,
@@ -94,15 +94,15 @@ var ACEStep = program.Program{
 	Like:   []*program.Program{&Voices},
 	Cards: cards(cause.Card{
 		ID: "ace-step/song", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("ace-step") && !c.Training() }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory[[ ({total} in all)]]",
-		Means:    "The language model, the diffusion model (2B about 4.7 GB, XL about 9) and a decoder share the card; the song's length and the batch size come on top. The project's table for 1.5: up to 6 GB offload, INT8 and no language model; 6 to 12 GB the 0.6B; 12 to 24 GB the 1.7B.",
+		Headline: "ran out of graphics memory[[ ({total})]]",
+		Means:    "A language model, the diffusion model (2B about 4.7 GB, XL about 9) and a decoder share the card. Song length and batch size come on top. For 1.5 the project recommends: up to 6 GB offload, INT8 and no language model; 6 to 12 GB the 0.6B one; 12 to 24 GB the 1.7B one.",
 		Not:      "Fewer steps: they cost time, not memory.",
 		Cures: []cause.Cure{
 			{Fix: "cpu_offload", Title: "Turn on CPU offload and INT8", Ways: []cause.Way{
-				{For: "Version 1.5", Text: "in the page: Offload to CPU, also for DiT; INT8; a smaller language model or none; batch 1"},
-				{For: "Version 1", Text: "`--cpu_offload true --overlapped_decode true`, added to `acestep`"},
-			}, Cost: "slower"},
-			{Fix: "lower_resolution", Title: "Make a shorter song, one at a time", Told: "Half the duration; batch size 1.", Cost: "a shorter song"},
+				{For: "Version 1.5", Text: "in the page tick Offload to CPU (also for DiT) and INT8. Choose a smaller language model or none, and batch size 1"},
+				{For: "Version 1", Text: "add `--cpu_offload true --overlapped_decode true` to `acestep`"},
+			}, Cost: "Slower."},
+			{Fix: "lower_resolution", Title: "Make a shorter song, one at a time", Told: "Set half the duration and batch size 1.", Cost: "A shorter song."},
 			lookAtCard,
 		},
 		Sources: []string{"https://github.com/ace-step/ACE-Step-1.5/blob/main/docs/en/GPU_COMPATIBILITY.md", "https://github.com/ace-step/ACE-Step/blob/main/README.md"},

@@ -34,20 +34,20 @@ var (
 		Proofs:  []string{"ai-voice-cloning"},
 		Sources: program.Sources{"ai-voice-cloning/src/utils.py": "--low-vram --sample-batch-size --device-override"},
 		Steps: steps{
-			"lowvram_mode":      words("Settings: tick Low VRAM, then restart it."),
-			"lower_batch_size":  byPhase(step.Step{Kind: "text", Text: "Generate Configuration: half of the present Batch Size, and raise Gradient Accumulation Size alike."}, step.Step{Kind: "text", Text: "Settings: Sample Batch Size 1."}),
-			"use_smaller_model": words("Prepare Dataset uses Whisper: Settings, Whisper Model small or base in place of large."),
-			"lower_resolution":  words("Shorter lines of text, and shorter clips of the voice."),
-			"cpu_offload":       words("Settings: Device Override `cpu`, then restart it."),
+			"lowvram_mode":      words("In Settings tick Low VRAM, then restart the program."),
+			"lower_batch_size":  byPhase(step.Step{Kind: "text", Text: "Generate Configuration: halve Batch Size and double Gradient Accumulation Size."}, step.Step{Kind: "text", Text: "In Settings set Sample Batch Size to 1."}),
+			"use_smaller_model": words("Prepare Dataset uses Whisper. In Settings set Whisper Model to small or base instead of large."),
+			"lower_resolution":  words("Use shorter lines of text and shorter clips of the voice."),
+			"cpu_offload":       words("In Settings set Device Override to `cpu`, then restart the program."),
 		},
-		Titles: map[string]string{"use_smaller_model": "A smaller Whisper model for preparing data", "lower_batch_size": "Lower the batch size"},
+		Titles: map[string]string{"use_smaller_model": "Use a smaller Whisper model for preparing data", "lower_batch_size": "Lower the batch size"},
 		Like:   []*program.Program{&Voices},
 		Cards: cards(
-			workspace("ai-voice-cloning/workspace", cause.Cure{Fix: "restart_session", Title: "Switch DeepSpeed off", Told: "Settings: take the tick out of \"Use DeepSpeed for Speed Bump\", and restart it.", Cost: "slower"}, cause.Cure{Fix: "lower_batch_size", Title: "Or make fewer candidates at once"}),
-			learning("ai-voice-cloning", "Training keeps the speech model, its optimizer and a whole batch of clips on the card; memory grows with the batch size and the longest clip.", "Low VRAM in Settings: it is for generating.", "ai-voice-cloning/src/webui.py", "lower_batch_size", "lower_resolution", "close_other_apps"),
+			workspace("ai-voice-cloning/workspace", cause.Cure{Fix: "restart_session", Title: "Turn DeepSpeed off", Told: "In Settings untick \"Use DeepSpeed for Speed Bump\", then restart the program.", Cost: "Slower."}, cause.Cure{Fix: "lower_batch_size", Title: "Or make fewer candidates at once"}),
+			learning("ai-voice-cloning", "Training keeps the speech model, its optimizer and a whole batch of clips on the card. Memory grows with the batch size and the longest clip.", "Low VRAM in Settings: it only affects generating.", "ai-voice-cloning/src/webui.py", "lower_batch_size", "lower_resolution", "close_other_apps"),
 			cause.Card{
 				ID: "ai-voice-cloning/models", Kinds: onCard, Unsaid: []string{"Workspace can't be allocated"}, If: func(c *ledger.Case) bool { return !c.Training() && !ledger.Roomy(c) }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
-				Headline: "ran out of graphics memory[[ ({total})]] with its voice models", Means: "Tortoise consists of several models, and the page keeps them loaded, with Whisper beside them after Prepare Dataset. Low VRAM keeps only the one at work on the card.",
+				Headline: "ran out of graphics memory[[ ({total})]] with its voice models", Means: "Tortoise consists of several models, and the program keeps all of them loaded; after Prepare Dataset also Whisper. With Low VRAM only the model in use is on the card.",
 				Cures: fixes("lowvram_mode", "use_smaller_model", "close_other_apps"), Sources: []string{"ai-voice-cloning/src/utils.py"},
 			},
 		),
@@ -59,13 +59,13 @@ var (
 		Beside:  map[string][]string{"Compute device:": {"gpu:"}},
 		Sources: program.Sources{"VoiceStudio/backend/core/device_caps.py": "OMNIVOICE_DEVICE"},
 		Steps: steps{
-			"cpu_offload":       words("Settings, Performance: Compute device CPU (or the variable `OMNIVOICE_DEVICE=cpu`), then restart it."),
-			"use_smaller_model": words("A smaller voice engine: its readme names 4 GB as the least for a card and 8 GB for the default engine."),
-			"restart_session":   words("Close it and look in Task Manager whether its Python process is gone, then start it again."),
+			"cpu_offload":       words("In Settings, Performance set Compute device to CPU (or set the variable `OMNIVOICE_DEVICE=cpu`). Then restart the program."),
+			"use_smaller_model": words("Choose a smaller voice engine. Its readme asks for at least 4 GB, and 8 GB for the default engine."),
+			"restart_session":   words("Close it and check in Task Manager that its Python process is gone. Then start it again."),
 		},
 		Titles: map[string]string{"restart_session": "Restart it", "close_other_apps": "Close what else uses the card"},
 		Like:   []*program.Program{&Voices},
-		Cards: cards(ownModel("voicestudio/models", "ran out of graphics memory", "Speech recognition, translation and the voice engine take turns on the card; by its readme 4 GB is the least, 8 GB for the default workflow. The message is the driver's and has no figures.",
+		Cards: cards(ownModel("voicestudio/models", "ran out of graphics memory", "Speech recognition, translation and the voice engine take turns on the card. Its readme asks for at least 4 GB, and 8 GB for the default workflow.",
 			"VoiceStudio/README.md", fixes("restart_session", "close_other_apps", "use_smaller_model", "cpu_offload")...)),
 	}
 	// AllTalk is a server for XTTS.
@@ -74,20 +74,20 @@ var (
 		Proofs:  []string{"alltalk_tts/", "[AllTalk "},
 		Sources: program.Sources{"alltalk_tts/confignew.json": "low_vram"},
 		Steps: steps{
-			"lowvram_mode": words("Tick Low VRAM in its settings: the model then waits in RAM between two texts, so that a language model has the card meanwhile."),
+			"lowvram_mode": words("Tick Low VRAM in its settings. The voice model then stays in RAM between two texts, so that a language model can use the card."),
 			"cpu_offload":  noCard,
 		},
 		Costs: map[string]string{"lowvram_mode": "One or two seconds for each text."},
 		Like:  []*program.Program{&Voices},
 		Cards: cards(
-			learning("alltalk", "Finetuning XTTS keeps the model, its optimizer and a batch of clips on the card; a long clip counts most.", "Low VRAM: it is for speaking.", "alltalk_tts/finetune.py", "lower_batch_size", "lower_resolution", "close_other_apps"),
+			learning("alltalk", "Finetuning XTTS keeps the model, its optimizer and a batch of clips on the card. Long clips need most.", "Low VRAM: it only affects speaking.", "alltalk_tts/finetune.py", "lower_batch_size", "lower_resolution", "close_other_apps"),
 			cause.Card{
 				ID: "alltalk/beside", Kinds: onCard, If: func(c *ledger.Case) bool { return !c.Training() && !ledger.Roomy(c) }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
-				Headline: "found no room on the card for its voice model", Means: "XTTS needs 3 to 4 GB. Beside a language model that fills the card there is none: it has to be smaller, or the two take turns.",
+				Headline: "ran out of graphics memory[[ ({total})]] for its voice model", Means: "XTTS needs 3 to 4 GB. Often a language model already fills the card. Then that model must be smaller, or the two must take turns.",
 				Cures: []cause.Cure{
 					{Fix: "lowvram_mode", Title: "Turn on Low VRAM"},
-					{Fix: "use_smaller_model", Title: "Leave room in the language model's program", Told: "Fewer layers on the card, a shorter context or a smaller quant there: 4 GB less."},
-					{Fix: "cpu_offload", Title: "Let the voice run on the CPU"},
+					{Fix: "use_smaller_model", Title: "Let the language model use 4 GB less", Told: "In its program set fewer layers on the card, a shorter context or a smaller quant."},
+					{Fix: "cpu_offload", Title: "Run the voice on the CPU"},
 				}, Sources: []string{"alltalk_tts/README.md"},
 			},
 		),
@@ -98,12 +98,12 @@ var (
 		Proofs:  []string{"ebook2audiobook"},
 		Sources: program.Sources{"ebook2audiobook/README.md": "--device --tts_engine"},
 		Steps: steps{
-			"cpu_offload":       words("`--device CPU`, or the same entry on its page."),
-			"use_smaller_model": words("`--tts_engine VITS` or `FAIRSEQ` in place of XTTS or BARK; by its tables they need 1 to 2 GB, XTTS 4 and Bark 6."),
+			"cpu_offload":       words("Add `--device CPU`, or choose CPU on its page."),
+			"use_smaller_model": words("Use `--tts_engine VITS` or `FAIRSEQ` (1 to 2 GB) instead of XTTS or BARK."),
 		},
 		Titles: map[string]string{"use_smaller_model": "Choose a lighter engine"}, Costs: map[string]string{"use_smaller_model": "Plainer voices; no cloning."},
 		Like:  []*program.Program{&Voices},
-		Cards: cards(ownModel("ebook2audiobook/engine", "ran out of graphics memory[[ ({total})]] in its voice engine", "The book is read sentence by sentence, so its length does not matter; the engine does. By its own tables XTTS needs 4 GB and Bark 6.", "ebook2audiobook/lib/conf_models.py", fixes("close_other_apps", "use_smaller_model", "cpu_offload")...)),
+		Cards: cards(ownModel("ebook2audiobook/engine", "ran out of graphics memory[[ ({total})]] in its voice engine", "The book is read sentence by sentence, so its length does not matter. The engine does: by the program's own table XTTS needs 4 GB and Bark 6.", "ebook2audiobook/lib/conf_models.py", fixes("close_other_apps", "use_smaller_model", "cpu_offload")...)),
 	}
 	// SeedVC converts voices.
 	SeedVC = program.Program{
@@ -111,15 +111,15 @@ var (
 		Proofs:  []string{"seed-vc/", "seed_vc_wrapper.py", "seed_vc"},
 		Sources: program.Sources{"seed-vc/app.py": "--enable-v1 --enable-v2", "seed-vc/app_vc.py": "--fp16", "seed-vc/train.py": "--batch-size"},
 		Steps: steps{
-			"lower_batch_size":  byPhase(step.Step{Kind: "text", Text: "`--batch-size 1` in your command of train.py (2 by default)."}, step.Step{Kind: "text", Text: "One recording at a time, and a reference of 10 to 20 seconds."}),
-			"lower_resolution":  byPhase(step.Step{Kind: "text", Text: "Cut the recordings into 1 to 30 seconds, as its readme asks."}, step.Step{Kind: "text", Text: "A shorter reference: up to 30 seconds of it are held beside each piece of the source."}),
-			"use_smaller_model": words("Start app.py with `--enable-v1` or `--enable-v2` alone: both load both sets of models."),
+			"lower_batch_size":  byPhase(step.Step{Kind: "text", Text: "Add `--batch-size 1` to your train.py command (default 2)."}, step.Step{Kind: "text", Text: "Convert one recording at a time, with a reference of 10 to 20 seconds."}),
+			"lower_resolution":  byPhase(step.Step{Kind: "text", Text: "Cut the recordings into 1 to 30 seconds, as its readme asks."}, step.Step{Kind: "text", Text: "Use a shorter reference: up to 30 seconds of it are processed with each section of the source."}),
+			"use_smaller_model": words("Start app.py with only one of `--enable-v1` and `--enable-v2`."),
 		},
 		Titles: map[string]string{"use_smaller_model": "Load one set of models"}, Costs: map[string]string{"use_smaller_model": "One version at a time."},
 		Like: []*program.Program{&Voices},
 		Cards: cards(
-			learning("seed-vc", "A batch is padded to its longest recording; Whisper and the other encoders stay on the card beside what is trained.", "", "seed-vc/README.md", "lower_batch_size", "lower_resolution", "close_other_apps"),
-			working("seed-vc", "while it converted", "Whisper, the converter and a vocoder share the card. With `--enable-v1` and `--enable-v2` it holds both sets of models.", "", "seed-vc/README.md", "use_smaller_model", "lower_resolution", "close_other_apps"),
+			learning("seed-vc", "Every recording in a batch needs as much memory as the longest one. Whisper and the other encoders stay on the card too.", "", "seed-vc/README.md", "lower_batch_size", "lower_resolution", "close_other_apps"),
+			working("seed-vc", "while it converted", "Whisper, the converter and a vocoder share the card. With both `--enable-v1` and `--enable-v2` two sets of models are loaded.", "", "seed-vc/README.md", "use_smaller_model", "lower_resolution", "close_other_apps"),
 		),
 	}
 	// YuE makes songs.
@@ -128,13 +128,13 @@ var (
 		Proofs:  []string{"YuE/inference/", "m-a-p/YuE-", "xcodec_mini_infer/"},
 		Sources: program.Sources{"YuE/inference/infer.py": "--run_n_segments --stage2_batch_size --max_new_tokens"},
 		Steps: steps{
-			"lower_context":          words("`--run_n_segments 1`, then 2: each section of the lyrics adds to the context of stage 1. Its readme names 2 for 24 GB, 80 GB for a whole song."),
-			"lower_batch_size":       words("`--stage2_batch_size 1` (4 by default)."),
+			"lower_context":          words("Set `--run_n_segments 1`, then 2. The readme recommends 2 for 24 GB, and 80 GB for a whole song."),
+			"lower_batch_size":       words("Set `--stage2_batch_size 1` (default 4)."),
 			"enable_flash_attention": words("Install flash-attn: its readme calls it mandatory, without it long audio does not fit."),
 		},
-		Titles: map[string]string{"lower_context": "Fewer sections of the song in one run", "lower_batch_size": "Lower the batch of stage 2"}, Costs: map[string]string{"lower_context": "A shorter song.", "lower_batch_size": "Slower."},
+		Titles: map[string]string{"lower_context": "Make fewer sections of the song in one run", "lower_batch_size": "Lower the batch of stage 2"}, Costs: map[string]string{"lower_context": "A shorter song.", "lower_batch_size": "Slower."},
 		Like:  []*program.Program{&Voices},
-		Cards: cards(ownModel("yue/song", "ran out of graphics memory[[ ({total})]] while it made the song", "Stage 1 is a 7B model (14 GB at 16 bit), whose context grows with every section; stage 2 is a 1B model that works on several pieces at once.", "YuE/README.md", fixes("lower_context", "lower_batch_size", "close_other_apps")...)),
+		Cards: cards(ownModel("yue/song", "ran out of graphics memory[[ ({total})]] while it made the song", "Stage 1 is a 7B model (14 GB at 16 bit); its context grows with every section of the lyrics. Stage 2 is a 1B model that works on several parts at once.", "YuE/README.md", fixes("lower_context", "lower_batch_size", "close_other_apps")...)),
 	}
 	// DiffRhythm makes songs in one go.
 	DiffRhythm = program.Program{
@@ -142,12 +142,12 @@ var (
 		Proofs:  []string{"DiffRhythm/", "ASLP-lab/DiffRhythm"},
 		Sources: program.Sources{"DiffRhythm/infer/infer.py": "--chunked --audio-length"},
 		Steps: steps{
-			"vae_tiling":    words("`--chunked` in your command of infer.py: the sound is decoded in pieces."),
-			"lower_context": words("`--audio-length 95`, the shortest."),
+			"vae_tiling":    words("Add `--chunked` to your infer.py command. The sound is then decoded in chunks."),
+			"lower_context": words("Set `--audio-length 95`, the shortest."),
 		},
-		Titles: map[string]string{"vae_tiling": "Decode in pieces (`--chunked`)", "lower_context": "A shorter song"}, Costs: map[string]string{"vae_tiling": "Hardly any.", "lower_context": "95 seconds."},
+		Titles: map[string]string{"vae_tiling": "Decode in chunks (`--chunked`)", "lower_context": "Make a shorter song"}, Costs: map[string]string{"vae_tiling": "Hardly any time.", "lower_context": "A song of 95 seconds."},
 		Like:  []*program.Program{&Voices},
-		Cards: cards(ownModel("diffrhythm/song", "ran out of graphics memory[[ ({total})]] while it made the song", "The whole song is one sample; decoding it into sound in one piece needs most.", "DiffRhythm/infer/infer.py", fixes("vae_tiling", "lower_context", "close_other_apps")...)),
+		Cards: cards(ownModel("diffrhythm/song", "ran out of graphics memory[[ ({total})]] while it made the song", "DiffRhythm makes the whole song at once. Decoding it into sound, if not in chunks, needs most memory.", "DiffRhythm/infer/infer.py", fixes("vae_tiling", "lower_context", "close_other_apps")...)),
 	}
 	// MMAudio makes sound for videos.
 	MMAudio = program.Program{
@@ -155,13 +155,13 @@ var (
 		Proofs:  []string{"MMAudio/demo.py", "MMAudio/mmaudio/", "MMAudio/gradio_demo.py", "MMAudio/train.py"},
 		Sources: program.Sources{"MMAudio/demo.py": "--variant --duration --full_precision"},
 		Steps: steps{
-			"half_precision":    words("Leave out `--full_precision`: 16 bit is the default."),
-			"use_smaller_model": words("`--variant small_16k`."),
-			"lower_context":     words("`--duration 8`, what it was trained for."),
+			"half_precision":    words("Remove `--full_precision`; 16 bit is the default."),
+			"use_smaller_model": words("Use `--variant small_16k`."),
+			"lower_context":     words("Use `--duration 8`, the length it was trained for."),
 		},
-		Titles: map[string]string{"lower_context": "Shorter clips"}, Costs: map[string]string{"lower_context": "Clips to join.", "use_smaller_model": "16 kHz sound."},
+		Titles: map[string]string{"lower_context": "Use shorter clips"}, Costs: map[string]string{"lower_context": "Clips to join.", "use_smaller_model": "16 kHz sound."},
 		Like:  []*program.Program{&Voices},
-		Cards: cards(working("mmaudio", "while it made sound", "By its readme it takes about 6 GB at 16 bit, for 8 seconds. So on a card of 8 GB and more something else usually holds a part.", "", "MMAudio/README.md", "close_other_apps", "lower_context", "use_smaller_model")),
+		Cards: cards(working("mmaudio", "while it made sound", "By its readme MMAudio needs about 6 GB at 16 bit, for 8 seconds. So on a card with 8 GB or more another program usually uses part of it.", "", "MMAudio/README.md", "close_other_apps", "lower_context", "use_smaller_model")),
 	}
 	// ZipVoice is k2's.
 	ZipVoice = program.Program{
@@ -169,17 +169,17 @@ var (
 		Proofs:  []string{"zipvoice/models/", "zipvoice/bin/", "zipvoice.bin."},
 		Sources: program.Sources{"ZipVoice/zipvoice/bin/train_zipvoice.py": "--max-len --use-fp16", "ZipVoice/zipvoice/dataset/datamodule.py": "--max-duration", "ZipVoice/README.md": "--max-duration"},
 		Steps: steps{
-			"lower_context":    untilUse(step.Step{Kind: "text", Text: "`--max-len 20` in training (its recipes set it to the length that 99 % of the clips do not reach), and take out entries with very long text: tokens are padded and attended to as well."}, step.Step{Kind: "text", Text: "Split the text by punctuation, and use a prompt of a few seconds."}),
-			"lower_batch_size": words("`--max-duration`, the seconds of sound in a batch: half of the present value (500 in the recipes for training)."),
-			"mixed_precision":  words("`--use-fp16 1`."),
+			"lower_context":    untilUse(step.Step{Kind: "text", Text: "In training set `--max-len 20` (seconds), and remove entries with very long text."}, step.Step{Kind: "text", Text: "Split the text at punctuation, and use a prompt of a few seconds."}),
+			"lower_batch_size": words("Halve `--max-duration`, the seconds of sound in a batch (500 in the training recipes)."),
+			"mixed_precision":  words("Add `--use-fp16 1`."),
 		},
-		Useless:  map[string]func(*ledger.Case) string{"efficient_attention": func(*ledger.Case) string { return "ZipVoice computes its attention with code of its own" }},
+		Useless:  map[string]func(*ledger.Case) string{"efficient_attention": func(*ledger.Case) string { return "ZipVoice uses its own attention code" }},
 		Remedies: map[string][]cause.Remedy{cause.ContextTooLong: cause.InOrder("lower_context", "lower_batch_size", "mixed_precision")},
 		Titles:   map[string]string{"lower_context": "Leave out the longest samples (`--max-len`)", "lower_batch_size": "Lower `--max-duration`"}, Costs: map[string]string{"lower_context": "What is longer is not learned.", "lower_batch_size": "Slower."},
 		Like: []*program.Program{&Voices},
 		Cards: cards(cause.Card{
 			ID: "zipvoice/batch", Kinds: onCard, If: func(c *ledger.Case) bool { return !ledger.Crowded(c) && !ledger.Roomy(c) }, Cause: cause.ContextTooLong, Weight: cause.Strong,
-			Headline: "ran out of graphics memory[[: it wants {asked} for one step]]", Means: "A batch is filled up to `--max-duration` seconds and padded to its longest sample, in frames and in text. Attention compares every position with every other, so one sample twice as long takes four times as much there.",
+			Headline: "ran out of graphics memory[[ ({total})]]", Means: "A training batch has `--max-duration` seconds of sound, and every sample in it needs as much memory as the longest one. In attention a sample twice as long needs four times as much.",
 			Cures: []cause.Cure{{Fix: "lower_context"}, {Fix: "lower_batch_size"}}, Sources: []string{"ZipVoice/zipvoice/models/modules/zipformer.py", "ZipVoice/egs/zipvoice/run_finetune.sh"},
 		}),
 	}
@@ -189,12 +189,12 @@ var (
 		Proofs:  []string{"mozilla_voice_tts/", "bin/train_tacotron.py", "bin/train_tts.py", "bin/train_glow_tts.py", "bin/train_speedy_speech.py"},
 		Sources: program.Sources{"TTS/TTS/tts/configs/config.json": "batch_size gradual_training max_seq_len eval_batch_size mixed_precision apex_amp_level"},
 		Steps: steps{
-			"lower_batch_size": step.Paste("config", "// config.json\n\"batch_size\": 16,   // half of the present one; gradual_training, where set, goes before it:\n\"gradual_training\": [[0, 7, 16], [10000, 5, 16], [50000, 3, 16], [130000, 2, 16], [290000, 1, 16]]"),
-			"lower_context":    words("In config.json: a smaller `max_seq_len` (letters; 153 there). Longer sentences are then left out, and with them the longest spectrograms."),
-			"mixed_precision":  words("In config.json: `\"mixed_precision\": true`; in 2020 `\"apex_amp_level\": \"O1\"`."),
+			"lower_batch_size": step.Paste("config", "// config.json\n\"batch_size\": 16,   // or half of yours; gradual_training, if set, overrides it:\n\"gradual_training\": [[0, 7, 16], [10000, 5, 16], [50000, 3, 16], [130000, 2, 16], [290000, 1, 16]]"),
+			"lower_context":    words("In config.json set a smaller `max_seq_len` (in letters, default 153), for example 100. Longer sentences are then left out."),
+			"mixed_precision":  words("In config.json set `\"mixed_precision\": true` (versions of 2020: `\"apex_amp_level\": \"O1\"`)."),
 		},
-		Titles: map[string]string{"lower_context": "Leave out the longest sentences (`max_seq_len`)", "mixed_precision": "Train at 16 bit"}, Costs: map[string]string{"lower_context": "They are not learned.", "mixed_precision": "None as a rule."},
+		Titles: map[string]string{"lower_context": "Leave out the longest sentences (`max_seq_len`)", "mixed_precision": "Train at 16 bit"}, Costs: map[string]string{"lower_context": "They are not learned.", "mixed_precision": "Usually none."},
 		Like:  []*program.Program{&Voices},
-		Cards: cards(learning("mozilla-tts", "A batch is padded to its longest clip, and the decoder's steps are all kept for the backward pass: \"avg_spec_length\" in the log is the mean, the longest is what decides. `gradual_training` changes batch size and `r` on the way, each step with a need of its own.", "", "TTS/TTS/tts/configs/config.json", "lower_batch_size", "lower_context", "mixed_precision")),
+		Cards: cards(learning("mozilla-tts", "Every clip in a batch needs as much memory as the longest one; \"avg_spec_length\" in the log is only the mean. `gradual_training` changes batch size and `r` during training, so it can fail later.", "", "TTS/TTS/tts/configs/config.json", "lower_batch_size", "lower_context", "mixed_precision")),
 	}
 )

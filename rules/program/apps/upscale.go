@@ -29,19 +29,20 @@ var RealESRGAN = program.Program{
 	},
 	Steps: steps{
 		"vae_tiling":       esrganTiles,
-		"lower_resolution": step.Paste("text", "Scale the image down first, or crop it: half of both sides is a quarter of the memory."),
+		"lower_resolution": step.Paste("text", "Scale the image down first, or crop it. Half the width and height needs a quarter of the memory."),
 		"half_precision":   esrganHalf,
 	},
 	Cards: cards(cause.Card{
 		ID: "real-esrgan/tile", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("real-esrgan") && !training(c) }, Cause: cause.BatchTooLarge, Weight: cause.Decisive,
-		Means:   "{tiled} Memory grows with the pixels of the input image or tile; at 4x the result has 16 times as many.[[ {attribute}]]",
-		Figures: esrganFigures,
-		Not:     "A lower `--outscale`: the network enlarges by its own factor, and the result is scaled afterwards.",
+		Headline: "ran out of graphics memory[[ ({total})]] while it enlarged an image",
+		Means:    "{tiled} Memory grows with the pixels of the input image or tile.[[ {attribute}]]",
+		Figures:  esrganFigures,
+		Not:      "A lower `--outscale`: the model always enlarges by its own factor; the result is scaled down afterwards.",
 		Cures: []cause.Cure{
 			{Fix: "vae_tiling", Title: "Work in tiles (`--tile`)", Cost: "Slower.", If: when.Not(esrganTiled)},
 			{Fix: "vae_tiling", Title: "Use smaller tiles (`--tile`)", Cost: "Slower.", If: esrganTiled},
-			{Fix: "half_precision", Title: "Leave out `--fp32`", Told: "It computes at 16 bit then, about half the memory.", Cost: "None.", If: func(c *ledger.Case) bool { _, ok := c.Setting("fp32"); return ok }},
-			{Fix: "half_precision", Title: "Compute at 16 bit", Cost: "None that can be seen; GTX 16xx may make black images.", If: esrganOld},
+			{Fix: "half_precision", Title: "Leave out `--fp32`", Told: "It then computes at 16 bit, with about half the memory.", Cost: "None.", If: func(c *ledger.Case) bool { _, ok := c.Setting("fp32"); return ok }},
+			{Fix: "half_precision", Title: "Compute at 16 bit", Cost: "No visible difference; GTX 16xx may make black images.", If: esrganOld},
 			{Fix: "lower_resolution", Cost: "Detail."},
 			lookAtCard,
 		},
@@ -67,12 +68,12 @@ func esrganTiled(c *ledger.Case) bool {
 
 // esrganFigures tell whether it worked in tiles.
 func esrganFigures(c *ledger.Case) map[string]string {
-	out := map[string]string{"tiled": "Real-ESRGAN takes the image in one piece unless `--tile` is given.", "attribute": ""}
+	out := map[string]string{"tiled": "Real-ESRGAN processes the whole image at once unless you use `--tile`.", "attribute": ""}
 	if esrganTiled(c) {
-		out["tiled"] = "`--tile` is on already, and one tile did not fit."
+		out["tiled"] = "`--tile` is on already, but one tile did not fit."
 	}
 	if c.Near("has no attribute 'output'") {
-		out["attribute"] = "The AttributeError only follows from it: this script goes on after the failure and finds no result."
+		out["attribute"] = "The AttributeError is only a consequence: the script went on and found no result."
 	}
 	return out
 }
@@ -98,9 +99,9 @@ func esrganTiles(c *ledger.Case) []step.Step {
 // esrganHalf: 16 bit is an option of the script of August 2021 to early 2022.
 func esrganHalf(c *ledger.Case) []step.Step {
 	if esrganOld(c) {
-		return []step.Step{{Kind: "text", Text: "Add `--half` if `python inference_realesrgan.py -h` lists it; newer versions compute at 16 bit by themselves: `git pull`, then `python setup.py develop`."}}
+		return []step.Step{{Kind: "text", Text: "Add `--half`, if `python inference_realesrgan.py -h` lists it. Newer versions use 16 bit by default: `git pull`, then `python setup.py develop`."}}
 	}
-	return []step.Step{{Kind: "text", Text: "Leave out `--fp32` if it is in your command: it computes at 16 bit then."}}
+	return []step.Step{{Kind: "text", Text: "Remove `--fp32` if it is in your command; it then computes at 16 bit."}}
 }
 
 const uvrCode = "https://github.com/Anjok07/ultimatevocalremovergui/blob/master/"
@@ -139,21 +140,21 @@ var UVR = program.Program{
 	Cards: []cause.Card{
 		{
 			ID: "uvr/room-left", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(inUVR, ledger.Roomy), Cause: cause.HostMemory, Weight: cause.Strong,
-			Headline: "was refused {asked} although {free} of the card was free",
-			Means:    "The card was not full. On Windows graphics memory is also charged against RAM plus page file: when those are used up, a request fails like this. Else another program held the card for a moment, or the driver is at fault. UVR prints its line that the card might not be supported with every such error.",
+			Headline: "could not get {asked} although {free} of the card was free",
+			Means:    "The card was not full. On Windows graphics memory also counts against RAM plus page file; when those are full, it fails like this. Otherwise another program used the card for a moment, or the driver has a bug. UVR's line that the card might not be supported comes with every such error.",
 			Cures: []cause.Cure{
-				{Fix: "raise_pagefile", Title: "Restart Windows, then enlarge the page file", Told: "If it works after the restart, RAM was the reason. Then Win+R, `sysdm.cpl`, Advanced, Performance: Settings, Advanced, Virtual memory: System managed size, or 16384 to 32768 MB on an SSD.", Cost: "Disk space."},
+				{Fix: "raise_pagefile", Title: "Restart Windows, then enlarge the page file", Told: "If it works after the restart, RAM was probably full. Then press Win+R, run `sysdm.cpl`: Advanced, Performance: Settings, Advanced, Virtual memory: System managed size, or 16384 to 32768 MB on an SSD.", Cost: "Disk space."},
 				uvrOffCard,
-				{Fix: "upgrade_version", Title: "Update the graphics driver", Told: "PyTorch is bundled with UVR: update the driver and UVR itself.", Cost: "Some minutes."},
+				{Fix: "upgrade_version", Title: "Update the graphics driver", Told: "Update UVR too, which brings its own PyTorch.", Cost: "Some minutes."},
 			},
 			Sources: []string{uvrCode + "gui_data/error_handling.py"},
 		},
 		{
 			ID: "uvr/ram", Kinds: offRAM, If: inUVR, Cause: cause.HostMemory, Weight: cause.Decisive,
 			Headline: "ran out of system memory (RAM)",
-			Means:    "RAM was refused, not graphics memory[[: {asked} at once]]. UVR keeps a song in RAM as 32-bit floats, once for each stem; an ensemble keeps several results.",
+			Means:    "RAM ran out, not graphics memory. UVR keeps the whole song in RAM, once for each stem; an ensemble keeps several results.",
 			Cures: []cause.Cure{
-				{Fix: "lower_resolution", Title: "Cut the file, one stem only", Told: "Parts of 10 minutes at most, Vocals Only or Instrumental Only, no ensemble.", Cost: "Joining the parts."},
+				{Fix: "lower_resolution", Title: "Cut the file, and separate one stem only", Told: "Cut it into parts of at most 10 minutes. Tick Vocals Only or Instrumental Only; use no ensemble.", Cost: "Joining the parts."},
 				managePage,
 				{Fix: "close_other_apps", Title: "Close other programs", Told: "Restart UVR; close browser and games.", Cost: "Free."},
 			},
@@ -162,7 +163,7 @@ var UVR = program.Program{
 		{
 			ID: "uvr/card", Kinds: ortKinds, Said: []string{"Process: Demucs", "Process: MDX-Net", "Process: VR Arc", "UVR.py", "Ultimate Vocal Remover", "Full Application Settings:", "is_gpu_conversion:"}, Figures: uvrProcess, If: func(c *ledger.Case) bool { return inUVR(c) && !ledger.Roomy(c) && !c.Root(inRAM...) }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 			Headline: "ran out of graphics memory[[ ({total})]]",
-			Means:    "UVR works on a song in segments: their size and the batch size decide how much graphics memory it needs.[[ {mine} of {total} was its own.]]",
+			Means:    "UVR works on a song in segments. Segment size and batch size decide how much graphics memory it needs.",
 			Cures:    []cause.Cure{uvrSettings, {Fix: "close_other_apps", Title: "Free the card", Told: "Restart UVR; close browser, games and other AI programs.", Cost: "Free."}, uvrOffCard},
 			Sources:  []string{uvrCode + "UVR.py", uvrCode + "gui_data/constants.py", uvrCode + "gui_data/error_handling.py"},
 		},
@@ -173,7 +174,7 @@ func inUVR(c *ledger.Case) bool { return c.In("uvr") }
 
 // uvrProcess are the settings of the method that its error log names, or of all.
 func uvrProcess(c *ledger.Case) map[string]string {
-	out := map[string]string{"demucs": "Segments 10 instead of Default, then 5", "mdx": "Segment Size half of the present value (default 256), then a quarter; Batch Size 1", "vr": "Batch Size 1 (Default chooses by itself), no TTA, no High-End Process"}
+	out := map[string]string{"demucs": "set Segments to 10 instead of Default, then 5", "mdx": "set Segment Size to 128 (default 256), then 64; Batch Size 1", "vr": "set Batch Size to 1 instead of Default; no TTA, no High-End Process"}
 	for word, own := range map[string]string{"Process: Demucs": "demucs", "Process: MDX-Net": "mdx", "Process: VR Arc": "vr"} {
 		if !c.Near(word) {
 			continue

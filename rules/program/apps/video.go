@@ -17,7 +17,7 @@ var Pictures = program.Program{
 	Titles: map[string]string{"lowvram_mode": "Turn on its low-memory mode", "cpu_offload": "Keep parts of the model in RAM"},
 	Steps: steps{
 		"use_smaller_model":   step.Paste("text", "Choose a smaller model: SD 1.5 instead of SDXL, SDXL instead of Flux, 2B or 1.3B instead of 14B."),
-		"efficient_attention": step.Paste("text", "Install xformers into its Python, or update to PyTorch 2, which has memory-efficient attention of its own."),
+		"efficient_attention": step.Paste("text", "Install xformers into its Python, or update to PyTorch 2, which has memory-efficient attention built in."),
 	},
 	Remedies: pictures(),
 }
@@ -65,7 +65,7 @@ var Wan2GP = program.Program{
 		cause.Card{
 			ID: "wan2gp/ram", Kinds: offRAM, Cause: cause.HostMemory, Weight: cause.Decisive,
 			Headline: "ran out of system memory (RAM), not graphics memory",
-			Means:    "WanGP keeps whole models in RAM so that small cards can run them. Profiles 1 and 2 need the most RAM (64 GB by its own list, 3 and 4 32, 5 24) and keep unused models in pinned (reserved) RAM.",
+			Means:    "WanGP keeps whole models in RAM so that small cards can run them. By its own list profiles 1 and 2 need 64 GB of RAM, 3 and 4 need 32, 5 needs 24.",
 			Cures: []cause.Cure{
 				{Fix: "lowvram_mode", Title: "Use the profile that needs the least RAM (5)", Steps: leastPinned, Cost: "Slower."},
 				managePage,
@@ -74,11 +74,11 @@ var Wan2GP = program.Program{
 		},
 		cause.Card{
 			ID: "wan2gp/guess", Kinds: []fact.Kind{fact.CUDAError}, Said: []string{"you have unsufficient RAM"}, If: func(c *ledger.Case) bool { return c.In("wan2gp") }, Cause: cause.HostMemory, Weight: cause.Strong,
-			Headline: "takes its failure for a lack of RAM",
-			Means:    "The sentence is WanGP's guess: it stands for \"CUDA error: out of memory\" without sizes, or for a kernel that asked for too many resources, and the error itself is above it in the console. WanGP takes pinned (reserved) RAM that was refused for the reason; the log does not prove it.",
+			Headline: "failed, and guesses that RAM ran out",
+			Means:    "\"You have unsufficient RAM\" is only WanGP's guess. The real error is above it in the console: usually \"CUDA error: out of memory\" without sizes. A likely reason is that RAM could not be pinned (reserved) for swapped weights; the log does not prove it.",
 			Cures: []cause.Cure{
-				{Fix: "lowvram_mode", Title: "Pin less RAM: profile 4 or 5", Steps: leastPinned, Told: "Also turn compilation off (Configuration, Performance) for one run.", Cost: "Slower."},
-				{Fix: "close_other_apps", Title: "Restart WanGP, close other programs", Told: "Browser and other AI programs: they take RAM and graphics memory.", Cost: "Free."},
+				{Fix: "lowvram_mode", Title: "Pin less RAM: profile 4 or 5", Steps: leastPinned, Told: "Also turn compilation off for one run (Configuration, Performance).", Cost: "Slower."},
+				{Fix: "close_other_apps", Title: "Restart WanGP, close other programs", Told: "The browser and other AI programs take RAM and graphics memory.", Cost: "Free."},
 				{Fix: "upgrade_version", Title: "If only one new model fails: update WanGP", Kind: "shell", Text: "git pull && pip install -r requirements.txt", Cost: "Some minutes."},
 				managePage,
 			},
@@ -87,23 +87,23 @@ var Wan2GP = program.Program{
 		cause.Card{
 			ID: "wan2gp/pinned", Kinds: []fact.Kind{fact.CUDAError}, Unsaid: []string{"you have unsufficient RAM"}, If: func(c *ledger.Case) bool { return c.In("wan2gp") && c.F().Requested == nil }, Cause: cause.Unknown, Weight: cause.Strong,
 			Headline: "got a CUDA out-of-memory error without sizes: RAM or graphics memory",
-			Means:    "WanGP takes such an error for a lack of RAM: pinned (reserved) memory for swapped weights was refused. When PyTorch finds the card full it usually says \"Tried to allocate\". The log does not prove which it was, and the traceback may name a later call.",
+			Means:    "Often this means that RAM could not be pinned (reserved) for swapped weights. A full card usually says \"Tried to allocate\" instead. The log does not prove which it was, and the traceback may show a later call.",
 			Cures: []cause.Cure{
-				{Fix: "restart_session", Title: "Restart WanGP", Told: "Close its window, check in Task Manager or `nvidia-smi` that python is gone, start it again. After switching models this is often enough.", Cost: "Free."},
+				{Fix: "restart_session", Title: "Restart WanGP", Told: "Close its window, make sure that its python process is gone, and start it again. After switching models this is often enough.", Cost: "Free."},
 				{Fix: "lowvram_mode", Title: "Use profile 5 and pin less RAM", Steps: leastPinned, Cost: "Slower."},
-				{Fix: "raise_pagefile", Title: "Enlarge the page file or swap", Told: "Windows: Win+R, `sysdm.cpl`, Advanced, Performance: Settings, Advanced, Virtual memory: 32768 to 65536 MB on an SSD, restart; close the browser. Linux: 32 GB of swap.", Cost: "Disk space."},
-				{Fix: "upgrade_version", Title: "Update WanGP", If: firstWanGP, Told: "This traceback is of a version before April 2025 (`gradio_server.py`). In its folder:", Kind: "shell", Text: "git pull && pip install -r requirements.txt", Cost: "Some minutes."},
-				{Fix: "upgrade_version", Title: "Go back to the previous NVIDIA driver", Told: "If the same settings worked before a driver update: install the older one clean (581.80 in place of 591.44 in one report).", Cost: "Half an hour."},
+				{Fix: "raise_pagefile", Title: "Enlarge the page file or swap", Told: "Windows: Win+R, `sysdm.cpl`, Advanced, Performance: Settings, Advanced, Virtual memory: 32768 to 65536 MB on an SSD; restart. Linux: 32 GB of swap.", Cost: "Disk space."},
+				{Fix: "upgrade_version", Title: "Update WanGP", If: firstWanGP, Told: "Your version is older than April 2025 (`gradio_server.py`). In its folder run:", Kind: "shell", Text: "git pull && pip install -r requirements.txt", Cost: "Some minutes."},
+				{Fix: "upgrade_version", Title: "Go back to the previous NVIDIA driver", Told: "If the same settings worked before a driver update, install the old driver clean (in one report 581.80 instead of 591.44).", Cost: "Half an hour."},
 			},
 			Sources: []string{"https://github.com/deepbeepmeep/Wan2GP/blob/main/wgp.py", "https://github.com/deepbeepmeep/Wan2GP/blob/main/docs/CLI.md", "https://github.com/deepbeepmeep/Wan2GP/issues/1215"},
 		},
 		cause.Card{
 			ID: "wan2gp/page-guess", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"you have unsufficient VRAM"}, If: func(c *ledger.Case) bool { return c.In("wan2gp") && c.F().Requested == nil }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-			Headline: "stopped a generation, and takes a lack of graphics memory for the likely reason",
-			Means:    "The page shows this sentence for every error that speaks of memory or allocation; the error itself is above it in the console. It may be graphics memory or RAM.",
+			Headline: "stopped, and guesses that graphics memory ran out",
+			Means:    "WanGP shows this sentence for every error about memory or allocation, so graphics memory or RAM may be full. The real error is above it in the console.",
 			Cures: []cause.Cure{
-				{Fix: "lower_resolution", Title: "Make fewer frames, then 480p; a smaller input image", Told: "49 frames in place of 81 are 0.6 of the work. A very large start image counts as well: scale it to the clip's size.", Cost: "A shorter or smaller clip."},
-				{Fix: "fix_shape", Title: "Read the error in the console", Told: "\"Tried to allocate\" with sizes: the card. `DefaultCPUAllocator`, `MemoryError` or `pin_memory`: RAM, so a leaner profile and fewer open programs.", Cost: "Free."},
+				{Fix: "lower_resolution", Title: "Make fewer frames, then 480p; a smaller input image", Told: "Use 49 frames instead of 81. Scale a large start image down to the clip's size.", Cost: "A shorter or smaller clip."},
+				{Fix: "fix_shape", Title: "Read the error in the console", Told: "\"Tried to allocate\" with sizes means graphics memory. `DefaultCPUAllocator`, `MemoryError` or `pin_memory` means RAM: then use profile 5 and close programs.", Cost: "Free."},
 				{Fix: "lowvram_mode", Title: "Use a leaner memory profile", Told: "On the page: Configuration, Performance, Memory Profile. Or:", Steps: leanerProfile, Cost: "Slower."},
 			},
 			Sources: []string{"https://github.com/deepbeepmeep/Wan2GP/blob/main/wgp.py", "https://github.com/deepbeepmeep/Wan2GP/blob/main/docs/TROUBLESHOOTING.md"},
@@ -111,10 +111,10 @@ var Wan2GP = program.Program{
 		cause.Card{
 			ID: "wan2gp/decode", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, Said: []string{"vae.decode(", "VAE_tile_size", "modules/vae.py", "spatial_tiled_decode", "vae.encode("}, If: func(c *ledger.Case) bool { return c.In("wan2gp") }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 			Headline: "ran out of graphics memory[[ ({total})]] in the VAE",
-			Means:    "The VAE encodes an input image before the steps and decodes the finished clip after them[[: {asked} more was refused]]. Its memory grows with the pixels of a frame; in Auto the tile size follows the total size of the card, whatever else is on it.",
+			Means:    "The VAE encodes an input image before the steps and decodes the finished clip after them. Its memory grows with the resolution. In Auto the tile size depends on the total size of the card, not on what is free.",
 			Cures: []cause.Cure{
-				cure("vae_tiling", "Use the smallest VAE tiles", "ui", "Configuration, Performance: VAE Tiling: the last entry (the preset for 6 GB, in older versions 128 x 128) in place of Auto", "Slower; seams are rare."),
-				{Fix: "lower_resolution", Title: "Lower the resolution, or make fewer frames", Told: "480p; enlarge the clip afterwards with Spatial Upsampling.", Cost: "Detail."},
+				cure("vae_tiling", "Use the smallest VAE tiles", "ui", "Configuration, Performance, VAE Tiling: choose the last entry (for 6 GB cards; in older versions 128 x 128) instead of Auto", "Slower; seams are rare."),
+				{Fix: "lower_resolution", Title: "Lower the resolution, or make fewer frames", Told: "Use 480p, and enlarge the clip afterwards with Spatial Upsampling.", Cost: "Detail."},
 				lookAtCard,
 			},
 			Sources: []string{"https://github.com/deepbeepmeep/Wan2GP/blob/main/wgp.py", "https://github.com/deepbeepmeep/Wan2GP/blob/main/docs/TROUBLESHOOTING.md"},
@@ -122,13 +122,13 @@ var Wan2GP = program.Program{
 		cause.Card{
 			ID: "wan2gp/generate", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync, fact.DeviceAlloc}, If: func(c *ledger.Case) bool { return c.In("wan2gp") }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 			Headline: "ran out of graphics memory[[ ({total})]]",
-			Means:    "[[It asked for {asked} more with {mine} of {total} its own. ]]WanGP's profiles decide how much of the model stays on the card: 1 and 3 all of it, 2 and 4 (the default) a part, 4.5 and 5 the least.[[ Here it was {profile}.]] The rest is for the work, which grows with frames times pixels.",
+			Means:    "WanGP's profile decides how much of the model stays on the card: 1 and 3 all of it, 2 and 4 (the default) a part, 4.5 and 5 the least.[[ Yours is {profile}.]] The rest is for the clip itself, which grows with frames x pixels.",
 			Figures:  func(c *ledger.Case) map[string]string { return map[string]string{"profile": profile(c)} },
 			Cures: []cause.Cure{
 				{Fix: "lowvram_mode", Title: "Use a leaner memory profile", Told: "On the page: Configuration, Performance, Memory Profile. Or:", Steps: leanerProfile, Cost: "Slower.", If: func(c *ledger.Case) bool { return profile(c) == "1" || profile(c) == "3" }},
-				{Fix: "lower_resolution", Title: "Make fewer frames, then 480p", Told: "49 frames in place of 81 are 0.6 of the work; longer clips with Sliding Windows.", Cost: "A shorter or smaller clip."},
+				{Fix: "lower_resolution", Title: "Make fewer frames, then 480p", Told: "For example 49 frames instead of 81. For longer clips use Sliding Windows.", Cost: "A shorter or smaller clip."},
 				{Fix: "lowvram_mode", Title: "Use a leaner memory profile", Told: "On the page: Configuration, Performance, Memory Profile. Or:", Steps: leanerProfile, Cost: "Slower.", If: func(c *ledger.Case) bool { return profile(c) != "1" && profile(c) != "3" && profile(c) != "5" }},
-				cure("close_other_apps", "Turn off the browser's hardware acceleration", "text", "By WanGP's documents a browser can take 1 to 5 GB of the card.", "Free."),
+				cure("close_other_apps", "Turn off the browser's hardware acceleration", "text", "In the browser's settings, System. WanGP's docs say that a browser can take 1 to 5 GB of the card.", "Free."),
 			},
 			Sources: []string{"https://github.com/deepbeepmeep/Wan2GP/blob/main/docs/TROUBLESHOOTING.md", "https://github.com/deepbeepmeep/Wan2GP/blob/main/README.md"},
 		},
@@ -183,44 +183,45 @@ var Wan = program.Program{
 	},
 	Cards: cards(cause.Card{
 		ID: "wan/ti2v-offloaded", Kinds: onCard, Said: []string{"--task ti2v-5B", "task='ti2v-5B'"}, If: func(c *ledger.Case) bool { return wanLean(c) && c.Near("--convert_model_dtype") }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory[[ ({total})]] with all of its own options on",
-		Means:    "Offload, T5 on the CPU and 16 bit are on; with them Wan's README states 24 GB for the 5B model, whose weights are 10 GB of that. The rest goes to the work: 121 frames unless `--frame_num` is given, in the sampling or, at the end, in the VAE, which keeps all decoded frames on the card.[[ {mine} of {total} was this program's.]]",
-		Not:      "`--size 832*480`: the 5B model takes 1280*704 and 704*1280 only. Fewer steps: each needs the same.",
+		Headline: "ran out of graphics memory[[ ({total})]] with all its memory options on",
+		Means:    "Offload, T5 on the CPU and 16 bit are on already. Even so Wan's README asks for 24 GB for the 5B model, of which the weights take 10. The rest is for the frames (121 by default), in sampling or at the end in the VAE.",
+		Not:      "`--size 832*480`: the 5B model only takes 1280*704 and 704*1280. Fewer steps: every step needs the same memory.",
 		Cures: []cause.Cure{
-			cure("expandable_segments", "Let PyTorch join its unused pieces", "shell", "export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True", "None as a rule."),
-			cure("lower_resolution", "Fewer frames (`--frame_num`)", "text", "4n+1: 81, then 49 where it is 121 now. If a clip of 9 frames fails as well, the frames are not it: see with `nvidia-smi` what else is on the card.", "A shorter clip."),
-			cure("use_smaller_model", "Run it in ComfyUI or WanGP", "text", "Both run this model with 8-bit weights and decode in tiles.", "Another program."),
+			cure("lower_resolution", "Make fewer frames (`--frame_num`)", "text", "Set `--frame_num 81`, then 49 (the default is 121). If even 9 frames fail, frames are not the reason: see with `nvidia-smi` what else is on the card.", "A shorter clip."),
+			cure("expandable_segments", "Reduce fragmentation", "shell", "export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True", "Usually none."),
+			cure("use_smaller_model", "Run it in ComfyUI or WanGP", "text", "Both can run this model with 8-bit weights and decode in tiles.", "Another program."),
 		},
 		Sources: []string{"https://github.com/Wan-Video/Wan2.2/blob/main/README.md", "https://github.com/Wan-Video/Wan2.2/blob/main/wan/textimage2video.py", "https://github.com/Wan-Video/Wan2.2/blob/main/wan/configs/__init__.py", "https://github.com/Wan-Video/Wan2.2/issues/90"},
 	}, cause.Card{
 		ID: "wan/offloaded", Kinds: onCard, Said: []string{"--t5_cpu"}, Unsaid: []string{"--convert_model_dtype", "ti2v-5B"}, If: wanLean, Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory[[ ({total})]] with its offload on",
-		Not:      "`--offload_model True --t5_cpu`: the command has them.",
-		Means:    "Offload and T5 on the CPU are on already; while it computes, the whole transformer is on the card: 14B is 28 GB at 16 bit, 57 at 32 (image to video 33 and 66).[[ {mine} was in use: where that is more than 28 GB before the first step, the weights are at 32 bit, as their files are.]]",
+		Headline: "ran out of graphics memory[[ ({total})]] although offload is on",
+		Not:      "`--offload_model True --t5_cpu`: the command has them already.",
+		Means:    "Even with offload and T5 on the CPU, the whole transformer is on the card while it computes. 14B has 28 GB at 16 bit, 57 at 32 (image to video: 33 and 66). Without a 16-bit option the weights are loaded as in their files, often at 32 bit.",
 		Cures: []cause.Cure{
-			{Fix: "half_precision", Title: "Load the transformer at 16 bit", Told: "Wan 2.2: add `--convert_model_dtype`. Wan 2.1, in wan/text2video.py or image2video.py, where the model is made:", Kind: "python", Text: "self.model = WanModel.from_pretrained(checkpoint_dir, torch_dtype=torch.bfloat16)", Cost: "hardly any: most of it computes in bfloat16"},
-			{Fix: "multi_gpu", Title: "Split it over several cards", Kind: "config", Text: "torchrun --nproc_per_node=2 generate.py ... --dit_fsdp --t5_fsdp --ulysses_size 2", Told: "Your options in place of the dots.", Cost: "the cards"},
-			cure("use_smaller_model", "Use the 1.3B model, or quantised files", "text", "`--task t2v-1.3B` (Wan 2.1); ComfyUI and WanGP run 14B at 8 bit or GGUF on 8 to 16 GB.", "Quality, or another program."),
+			{Fix: "half_precision", Title: "Load the transformer at 16 bit", Told: "Wan 2.2: add `--convert_model_dtype`. Wan 2.1: in wan/text2video.py or image2video.py, where the model is created:", Kind: "python", Text: "self.model = WanModel.from_pretrained(checkpoint_dir, torch_dtype=torch.bfloat16)", Cost: "Hardly any loss of quality."},
+			{Fix: "multi_gpu", Title: "Split it over several cards", Kind: "config", Text: "torchrun --nproc_per_node=2 generate.py ... --dit_fsdp --t5_fsdp --ulysses_size 2", Told: "Put your own options in place of the dots.", Cost: "The cards."},
+			cure("use_smaller_model", "Use the 1.3B model, or quantised files", "text", "For Wan 2.1: `--task t2v-1.3B`. Or run 14B in ComfyUI or WanGP at 8 bit or as GGUF, on 8 to 16 GB.", "Quality, or another program."),
 		},
 		Sources: []string{"https://github.com/Wan-Video/Wan2.1/blob/main/wan/text2video.py", "https://github.com/Wan-Video/Wan2.1/issues/205", "https://github.com/Wan-Video/Wan2.2/blob/main/generate.py"},
 	}, cause.Card{
 		ID: "wan/offloaded-16", Kinds: onCard, Said: []string{"--convert_model_dtype"}, If: wanLean, Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Means: "Offload, T5 on the CPU and 16 bit are on already. While it computes, a whole transformer is on the card: 28 GB for 14B (A14B has two, in turn), and the frames come on top; its README asks for 80 GB.[[ {mine} of {total} was in use.]]",
-		Not:   "`--offload_model True --t5_cpu --convert_model_dtype`: the command has them.",
+		Headline: "ran out of graphics memory[[ ({total})]] with all its memory options on",
+		Means:    "Offload, T5 on the CPU and 16 bit are on already. While it computes, a whole transformer is still on the card: 28 GB for 14B. The frames come on top. Wan's README asks for 80 GB.",
+		Not:      "`--offload_model True --t5_cpu --convert_model_dtype`: the command has them already.",
 		Cures: []cause.Cure{
-			cure("use_smaller_model", "Run it quantised, or take the 5B model", "text", "ComfyUI and WanGP run 14B at 8 bit or GGUF on 8 to 16 GB; `--task ti2v-5B` (another checkpoint) needs 24.", "Quality, or another program."),
-			{Fix: "multi_gpu", Title: "Split it over several cards", Kind: "config", Text: "torchrun --nproc_per_node=2 generate.py ... --dit_fsdp --t5_fsdp --ulysses_size 2", Told: "Your options in place of the dots, without `--t5_cpu` and `--convert_model_dtype`.", Cost: "the cards"},
+			cure("use_smaller_model", "Run it quantised, or use the 5B model", "text", "ComfyUI and WanGP can run 14B at 8 bit or as GGUF on 8 to 16 GB. Wan's own `--task ti2v-5B` (another checkpoint) needs 24 GB.", "Quality, or another program."),
+			{Fix: "multi_gpu", Title: "Split it over several cards", Kind: "config", Text: "torchrun --nproc_per_node=2 generate.py ... --dit_fsdp --t5_fsdp --ulysses_size 2", Told: "Put your own options in place of the dots, without `--t5_cpu` and `--convert_model_dtype`.", Cost: "The cards."},
 		},
 		Sources: []string{"https://github.com/Wan-Video/Wan2.2/blob/main/README.md", "https://github.com/Wan-Video/Wan2.2/blob/main/generate.py"},
 	}, cause.Card{
 		ID: "wan/generate", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("wan") && !training(c) }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory[[ ({total})]]",
-		Not:      "More cards without `--dit_fsdp --t5_fsdp`: each holds the whole model then.",
-		Means:    "Wan's own script loads T5 at 16 bit (11 GB) and the transformer as its files are: 14B 28 GB at 16 bit, 57 at 32. With offload and T5 on the CPU the 1.3B model needs 8.2 GB; for 14B Wan 2.2 asks for a card of 80 GB.",
+		Not:      "More cards without `--dit_fsdp --t5_fsdp`: then each card holds the whole model.",
+		Means:    "Wan's own script needs a lot: T5 takes 11 GB, the 14B transformer 28 GB at 16 bit or 57 at 32. With offload and T5 on the CPU the 1.3B model needs 8.2 GB. For 14B Wan 2.2 asks for 80 GB.",
 		Cures: []cause.Cure{
 			cure("lowvram_mode", "Offload the model, keep T5 on the CPU", "config", "--offload_model True --t5_cpu", "Slower; RAM for the weights."),
-			{Fix: "lower_resolution", Title: "Use 480p and fewer frames", Told: "`--frame_num` is 4n+1, 81 by default; the 5B model of Wan 2.2 has no 480p: frames only.", Kind: "config", Text: "--size 832*480 --frame_num 49", Cost: "A shorter or smaller clip."},
-			cure("use_smaller_model", "Use the 1.3B model, or quantised files", "text", "`--task t2v-1.3B` (Wan 2.1); ComfyUI and WanGP run 14B at 8 bit or GGUF on 8 to 16 GB.", "Quality, or another program."),
+			{Fix: "lower_resolution", Title: "Use 480p and fewer frames", Told: "The default is 81 frames. The 5B model of Wan 2.2 has no 480p; lower only its frames.", Kind: "config", Text: "--size 832*480 --frame_num 49", Cost: "A shorter or smaller clip."},
+			cure("use_smaller_model", "Use the 1.3B model, or quantised files", "text", "For Wan 2.1: `--task t2v-1.3B`. Or run 14B in ComfyUI or WanGP at 8 bit or as GGUF, on 8 to 16 GB.", "Quality, or another program."),
 		},
 		Sources: []string{"https://github.com/Wan-Video/Wan2.1/blob/main/README.md", "https://github.com/Wan-Video/Wan2.1/blob/main/generate.py"},
 	}),
@@ -243,10 +244,10 @@ var HunyuanVideo = program.Program{
 		cause.Card{
 			ID: "hunyuanvideo/parallel", Kinds: onCard, Said: []string{"--ulysses-degree", "--ring-degree", "ulysses_degree"}, If: func(c *ledger.Case) bool { return c.In("hunyuanvideo") && !training(c) }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 			Headline: "ran out of graphics memory[[ ({total})]]: every card holds the whole model",
-			Means:    "`--ulysses-degree` and `--ring-degree` split the sequence over the cards, not the weights: each card holds the transformer, 26 GB at 16 bit, and the Llama text encoder, 16 GB[[; {mine} of {total} were in use on this one]].",
-			Not:      "More cards alone: each holds all the weights.",
+			Means:    "`--ulysses-degree` and `--ring-degree` split the work over the cards, not the weights. Each card holds the transformer (26 GB at 16 bit) and the Llama text encoder (16 GB).",
+			Not:      "More cards alone: each one holds all weights.",
 			Cures: []cause.Cure{
-				{Fix: "cpu_offload", Title: "Run on one card with CPU offload", Told: "Without torchrun and the two degrees; your other options stay:", Steps: hunyuanAlone, Cost: "Slower; 60 GB of RAM."},
+				{Fix: "cpu_offload", Title: "Run on one card with CPU offload", Told: "Start it without torchrun and the two degrees; keep your other options:", Steps: hunyuanAlone, Cost: "Slower; 60 GB of RAM."},
 				hunyuanFP8, hunyuanElsewhere,
 			},
 			Sources: []string{"https://github.com/Tencent-Hunyuan/HunyuanVideo/blob/main/README.md", "https://github.com/Tencent-Hunyuan/HunyuanVideo/issues/299"},
@@ -254,7 +255,7 @@ var HunyuanVideo = program.Program{
 		cause.Card{
 			ID: "hunyuanvideo/generate", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("hunyuanvideo") && !training(c) }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 			Headline: "ran out of graphics memory[[ ({total})]]",
-			Means:    "The transformer is 26 GB at 16 bit and its Llama text encoder 16, both on the card unless told otherwise[[; {mine} of {total} was this process's]]. Tencent states 60 GB for 129 frames at 720x1280, 45 GB at 544x960.",
+			Means:    "The transformer has 26 GB at 16 bit and the Llama text encoder 16; both are on the card by default. Tencent asks for 60 GB for 129 frames at 720x1280, and 45 GB at 544x960.",
 			Cures: []cause.Cure{
 				{Fix: "cpu_offload", Title: "Turn on CPU offload, lower size and length", Kind: "config", Text: "--use-cpu-offload --video-size 544 960 --video-length 65", Cost: "Slower; 60 GB of RAM; a shorter clip."},
 				hunyuanFP8, hunyuanElsewhere,
@@ -267,7 +268,7 @@ var HunyuanVideo = program.Program{
 var (
 	hunyuanFP8 = cause.Cure{Fix: "use_lower_quant", Title: "Use the fp8 weights", Kind: "config", Text: "--use-fp8 --dit-weight ckpts/hunyuan-video-t2v-720p/transformers/mp_rank_00_model_states_fp8.pt --use-cpu-offload", Cost: "About 10 GB less; a download."}
 
-	hunyuanElsewhere = cause.Cure{Fix: "upgrade_version", Title: "Run it in ComfyUI or WanGP", Told: "Both run the same model with quantised weights and tiles on 8 to 24 GB.", Cost: "Another program to set up."}
+	hunyuanElsewhere = cause.Cure{Fix: "upgrade_version", Title: "Run it in ComfyUI or WanGP", Told: "Both can run the same model with quantised weights and tiles on 8 to 24 GB.", Cost: "Another program to set up."}
 )
 
 // hunyuanAlone is the reader's own command on one card.
@@ -291,8 +292,8 @@ var CogVideo = program.Program{
 	Cards: cards(cause.Card{
 		ID: "cogvideo/generate", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("cogvideo") && !training(c) }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory[[ ({total})]]",
-		Means:    "The memory figures in CogVideoX's README are with CPU offload, VAE slicing and VAE tiling on. Without them the peak is about three times as high.",
-		Not:      "Offload after `pipe.to(\"cuda\")`: everything is on the card then.",
+		Means:    "The memory figures in CogVideoX's README assume CPU offload, VAE slicing and VAE tiling. Without them it needs about three times as much.",
+		Not:      "Offload after `pipe.to(\"cuda\")`: everything is on the card by then.",
 		Cures: []cause.Cure{
 			cure("cpu_offload", "Turn on CPU offload, VAE slicing and tiling", "python", "pipe.enable_sequential_cpu_offload()   # faster, with more memory: enable_model_cpu_offload()\npipe.vae.enable_slicing()\npipe.vae.enable_tiling()", "Slower."),
 			cure("use_smaller_model", "Use the 2B model at float16", "python", "pipe = CogVideoXPipeline.from_pretrained(\"THUDM/CogVideoX-2b\", torch_dtype=torch.float16)", "Quality."),
@@ -315,11 +316,11 @@ var OmniGen = program.Program{
 	Cards: cards(cause.Card{
 		ID: "omnigen/generate", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("omnigen") && !training(c) }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory[[ ({total})]]",
-		Means:    "Each input image becomes part of the prompt, at the size it has, and attention grows with the square of that. OmniGen's table: 9, 12 and 13 GB for text, one and two images with its defaults[[; here {mine} was in use]]. Much more can mean attention without a fused kernel (cards before RTX 30) or results of an earlier call that are still held.",
+		Means:    "Each input image becomes part of the prompt at its own size, and attention grows with the square of that. By OmniGen's table the defaults need 9 GB for text, 12 with one image and 13 with two. If it uses much more, results of an earlier call may still be there.",
 		Cures: []cause.Cure{
-			{Fix: "lower_resolution", Title: "Lower the size of input images and result", Told: "512 instead of 1024 is a quarter of the image tokens.", Kind: "python", Text: "images = pipe(prompt=prompt, input_images=inputs, max_input_image_size=512, height=768, width=768)", Cost: "Less detail kept."},
+			{Fix: "lower_resolution", Title: "Lower the size of input images and result", Told: "512 instead of 1024 pixels needs a quarter of the image tokens.", Kind: "python", Text: "images = pipe(prompt=prompt, input_images=inputs, max_input_image_size=512, height=768, width=768)", Cost: "Less detail kept."},
 			{Fix: "cpu_offload", Title: "Offload the model, compute guidance separately", Kind: "python", Text: "images = pipe(prompt=prompt, input_images=inputs, offload_model=True, separate_cfg_infer=True, offload_kv_cache=True)", Cost: "Two to three times slower; 3 to 6 GB by OmniGen's table."},
-			{Fix: "restart_session", Title: "If only a later call fails: update OmniGen", Told: "Later code frees its cache. Or restart the process between images.", Cost: "Some seconds."},
+			{Fix: "restart_session", Title: "If only a later call fails: update OmniGen", Told: "Newer code frees its cache. Or restart the program between images.", Cost: "Some seconds."},
 		},
 		Sources: []string{"https://github.com/VectorSpaceLab/OmniGen/blob/main/docs/inference.md"},
 	}),

@@ -14,7 +14,7 @@ const whisperTable = "https://github.com/openai/whisper/blob/main/README.md"
 var Transcribers = program.Program{
 	Work: "audio", Edits: "flags", Language: "python",
 	Titles: map[string]string{"use_smaller_model": "Use a smaller Whisper model", "use_lower_quant": "Load the weights at 8 bit", "half_precision": "Compute at 16 bit", "cpu_offload": "Transcribe on the CPU", "lower_batch_size": "Lower the batch size", "lower_resolution": "Cut the audio into parts"},
-	Costs:  map[string]string{"use_smaller_model": "More errors; turbo has few more than large.", "use_lower_quant": "Hardly any accuracy.", "cpu_offload": "Several times slower.", "lower_batch_size": "Slower."},
+	Costs:  map[string]string{"use_smaller_model": "More errors; turbo has few more than large.", "use_lower_quant": "Hardly any loss of accuracy.", "cpu_offload": "Several times slower.", "lower_batch_size": "Slower."},
 	Steps: steps{
 		"cpu_offload":      noCard,
 		"lower_batch_size": step.Paste("text", "Send one file at a time."),
@@ -44,7 +44,7 @@ var Whisper = program.Program{
 		"half_precision":    step.Paste("text", "It computes at 16 bit on a card already, unless --fp16 False was given."),
 		"use_lower_quant":   step.Paste("python", "# OpenAI's Whisper has no 8 bit; faster-whisper runs the same models\nfrom faster_whisper import WhisperModel\n\nmodel = WhisperModel(\"large-v3\", device=\"cuda\", compute_type=\"int8_float16\")   # or your model"),
 		"empty_cache":       step.Paste("python", "import gc, torch\n\ndel model\ngc.collect()\ntorch.cuda.empty_cache()   # before the next whisper.load_model(...)"),
-		"lower_resolution":  step.Paste("text", "Cutting the audio saves RAM; in graphics memory Whisper reads 30 seconds at a time anyway."),
+		"lower_resolution":  step.Paste("text", "Cutting the audio saves RAM, not graphics memory: Whisper reads 30 seconds at a time anyway."),
 	},
 	Cards: cards(
 		cause.Card{
@@ -53,11 +53,12 @@ var Whisper = program.Program{
 				return c.Phase == "load" || !c.Near("in transcribe", "decode_with_fallback")
 			},
 			Cause: cause.ModelTooLarge, Weight: cause.Strong, Figures: whisperFits,
-			Means: "It failed while a model was put on the card. OpenAI's figures: large 10 GB, turbo 6, medium 5, small 2, base and tiny 1. A script that loads a model while it still holds another needs room for both.",
-			Not:   "Shorter audio: Whisper reads 30 seconds at a time.",
+			Headline: "ran out of graphics memory[[ ({total})]] while it loaded the model",
+			Means:    "The model did not fit on the card. By OpenAI's figures large needs 10 GB, turbo 6, medium 5, small 2, base and tiny 1. If your script still keeps an earlier model, it needs room for both.",
+			Not:      "Shorter audio: Whisper reads 30 seconds at a time anyway.",
 			Cures: []cause.Cure{
-				{Fix: "use_smaller_model", Title: "Use a smaller model[[: {fits}]]", Told: "[[`{fits}` fits this card by OpenAI's figures: `--model {fits}`, in code `whisper.load_model(\"{fits}\")`, in an app the same name.]][[ {note}]][[{unknown}]]", Cost: "More errors."},
-				cure("use_lower_quant", "Run the same model with faster-whisper", "python", "from faster_whisper import WhisperModel\n\nmodel = WhisperModel(\"large-v3\", device=\"cuda\", compute_type=\"int8_float16\")   # or your model; large: about 3 GB", "Hardly any accuracy; faster."),
+				{Fix: "use_smaller_model", Title: "Use a smaller model[[: {fits}]]", Told: "[[By OpenAI's figures `{fits}` fits this card. On the command line: `--model {fits}`; in code: `whisper.load_model(\"{fits}\")`; in an app choose that name.]][[ {note}]][[{unknown}]]", Cost: "More errors."},
+				cure("use_lower_quant", "Run the same model with faster-whisper", "python", "from faster_whisper import WhisperModel\n\nmodel = WhisperModel(\"large-v3\", device=\"cuda\", compute_type=\"int8_float16\")   # or your model; large: about 3 GB", "Hardly any loss of accuracy; faster."),
 				lookAtCard,
 			},
 			Sources: []string{whisperTable, "https://github.com/davabase/whisper_real_time/issues/8", "https://github.com/SYSTRAN/faster-whisper/blob/master/README.md"},
@@ -65,10 +66,11 @@ var Whisper = program.Program{
 		cause.Card{
 			ID: "openai-whisper/decode", Kinds: onCard, Said: []string{"in transcribe", "decode_with_fallback", "whisper/decoding.py", `whisper\decoding.py`},
 			Cause: cause.ModelTooLarge, Weight: cause.Strong, Figures: whisperFits,
-			Means: "It failed while transcribing. Whisper reads 30 seconds at a time, so the model counts more than the length of the audio. On the command line it keeps five beams by default, each with a decoder cache of its own.",
-			Not:   "Cutting the audio: Whisper reads 30 seconds at a time anyway.",
+			Headline: "ran out of graphics memory[[ ({total})]] while it transcribed",
+			Means:    "The model is loaded; transcribing failed. Whisper reads 30 seconds at a time, so the size of the model matters, not the length of the audio. On the command line it also keeps five beams by default, each with its own cache.",
+			Not:      "Cutting the audio: Whisper reads 30 seconds at a time anyway.",
 			Cures: []cause.Cure{
-				{Fix: "use_smaller_model", Title: "Use a smaller model[[: {fits}]]", Told: "[[`{fits}` fits this card by OpenAI's figures (turbo 6 GB, medium 5, small 2): `--model {fits}`, in code `whisper.load_model(\"{fits}\")`.]][[ {note}]][[{unknown}]]", Cost: "More errors."},
+				{Fix: "use_smaller_model", Title: "Use a smaller model[[: {fits}]]", Told: "[[By OpenAI's figures (turbo 6 GB, medium 5, small 2) `{fits}` fits this card. On the command line: `--model {fits}`; in code: `whisper.load_model(\"{fits}\")`.]][[ {note}]][[{unknown}]]", Cost: "More errors."},
 				cure("lower_batch_size", "Decode with one beam", "shell", "whisper audio.mp3 --beam_size 1 --best_of 1", "Slightly more errors."),
 				lookAtCard,
 			},
@@ -76,7 +78,8 @@ var Whisper = program.Program{
 		},
 		cause.Card{
 			ID: "openai-whisper/ram", Kinds: offRAM, Cause: cause.HostMemory, Weight: cause.Strong,
-			Means: "System memory (RAM) ran out, not graphics memory. A checkpoint is read into RAM first (large: 3 GB in the file, 6 GB as 32-bit floats), and the whole audio is decoded into RAM: about 230 MB an hour.",
+			Headline: "ran out of system memory (RAM)",
+			Means:    "RAM ran out, not graphics memory. The model is read into RAM first (large: a file of 3 GB, 6 GB at 32 bit). The whole audio is decoded into RAM too: about 230 MB per hour.",
 			Cures: []cause.Cure{
 				cure("use_smaller_model", "Use a smaller model", "shell", "whisper audio.mp3 --model medium   # or small", "More errors."),
 				cure("lower_resolution", "Cut the audio into parts", "shell", "ffmpeg -i audio.mp3 -f segment -segment_time 3600 -c copy part%03d.mp3", "Several runs."),
@@ -104,7 +107,7 @@ func behind(own steps, fronts ...*program.Program) steps {
 
 // FasterWhisper is Whisper on CTranslate2, with its stand-alone build.
 var FasterWhisper = program.Program{
-	Name: "faster-whisper", Titles: map[string]string{"lower_batch_size": "Decode with one beam"}, Costs: map[string]string{"lower_batch_size": "slightly more errors"}, Work: "audio", Edits: "flags", Language: "python", Shown: "faster-whisper",
+	Name: "faster-whisper", Titles: map[string]string{"lower_batch_size": "Decode with one beam"}, Costs: map[string]string{"lower_batch_size": "Slightly more errors."}, Work: "audio", Edits: "flags", Language: "python", Shown: "faster-whisper",
 	Proofs: []string{"-packages/faster_whisper/", "faster_whisper/transcribe.py", "ctranslate2.models.Whisper", "Standalone Faster-Whisper", "faster-whisper-xxl", "from faster_whisper import", "faster_whisper/", "faster-whisper", "whisper-faster"},
 	Hints:  []string{"faster-whisper"},
 	Like:   []*program.Program{&Transcribers},
@@ -122,13 +125,13 @@ var FasterWhisper = program.Program{
 			ID: "faster-whisper/standalone", Kinds: onCard, Said: []string{"Standalone Faster-Whisper", "faster-whisper-xxl"}, Figures: whisperSizes,
 			Cause: cause.ModelTooLarge, Weight: cause.Strong,
 			Headline: "ran out of graphics memory[[ with {name}]]",
-			Means:    "Either the card is too small for the model, or something else is on it; the message does not show how much was free.[[ {name} has {w32} GB of weights at float32, {w16} at float16 and {w8} at int8, and needs 1 to 2 GB more to work; cards without fast float16, such as the GTX 10 series, use float32 by default.]]",
+			Means:    "Either the model is too large for the card, or something else fills the card; the message does not say.[[ {name} has {w32} GB of weights at float32, {w16} at float16, {w8} at int8, and needs 1 to 2 GB more to work. Cards without fast float16 (GTX 10 series) use float32 by default.]]",
 			Not:      "Splitting or shortening the file: Whisper reads 30 seconds at a time anyway.",
 			Later:    "If it then fails in the middle of a file, add `--beam_size=1 --best_of=1`.",
 			Cures: []cause.Cure{
-				{Fix: "use_lower_quant", Title: "Compute at 8 bit", Told: "Add `--compute_type=int8` to your command[[: {w8} GB of weights instead of {w16} or {w32}]]. On RTX cards `int8_float16` is as small and faster.", Cost: "hardly any accuracy"},
-				{Fix: "close_other_apps", Title: "Free the card", Told: "Close games, browsers and video editors, and an earlier run that is still there (Task Manager, Details). See what is there:", Kind: "shell", Text: "nvidia-smi", Cost: "free"},
-				{Fix: "use_smaller_model", Title: "Use a smaller model, or the CPU", Told: "`--model=medium --compute_type=int8` has 0.8 GB of weights and makes more errors; `--device=cpu` keeps the quality, many times slower.", Cost: "errors, or time"},
+				{Fix: "use_lower_quant", Title: "Compute at 8 bit", Told: "Add `--compute_type=int8` to your command. On RTX cards `int8_float16` is as small and faster.", Cost: "Hardly any loss of accuracy."},
+				{Fix: "close_other_apps", Title: "Free the card", Told: "Close games, browsers, video editors, and earlier runs that did not end (Task Manager, Details). This shows what is there:", Kind: "shell", Text: "nvidia-smi", Cost: "Free."},
+				{Fix: "use_smaller_model", Title: "Use a smaller model, or the CPU", Told: "`--model=medium --compute_type=int8` has 0.8 GB of weights, but makes more errors. `--device=cpu` keeps the quality, but is many times slower.", Cost: "Errors, or time."},
 			},
 			Sources: []string{"https://github.com/Purfview/whisper-standalone-win/issues/50", "https://github.com/Purfview/whisper-standalone-win/issues/141", "https://github.com/Purfview/whisper-standalone-win/issues/255"},
 		},
@@ -136,14 +139,14 @@ var FasterWhisper = program.Program{
 			ID: "faster-whisper/packed", Kinds: onCard, If: packed, Said: []string{"PyInstaller", "[PYI-", "Failed to execute script", "VideoCaptioner", "buzz/", "whisper-fast", "'NoneType' object has no attribute 'write'", "输出文件不存在"}, Unsaid: []string{"generate_with_fallback", "Standalone Faster-Whisper"}, Figures: packedFigures,
 			Cause: cause.ModelTooLarge, Weight: cause.Strong,
 			Headline: "ran out of graphics memory while it loaded the model",
-			Means:    "It failed while the model was loaded[[; {follows}]]. At float16, with room to work, large needs 4 to 5 GB, turbo 2 to 2.5, medium 2 to 3, small 1 to 1.5; cards without fast float16 (GTX 10) use float32, twice that.",
+			Means:    "The model did not fit on the card[[; {follows}]]. At float16 large needs 4 to 5 GB to work, turbo 2 to 2.5, medium 2 to 3, small 1 to 1.5. Cards without fast float16 (GTX 10 series) use float32, which doubles that.",
 			Cures: []cause.Cure{
-				{Fix: "use_smaller_model", Title: "Choose a smaller model in the app", If: inBuzz, Told: "Faster Whisper: small, then base, in place of medium or large; or the type Whisper.cpp, which has smaller files.", Cost: "more errors"},
-				{Fix: "close_other_apps", Title: "Free the card", Told: "Task Manager, Performance, GPU shows \"Dedicated GPU memory\". Close games, browsers, local language models (LM Studio, Ollama) and an earlier run of the program that did not end (Details).", Cost: "free"},
-				{Fix: "use_smaller_model", Title: "Choose a smaller model in the app", If: func(c *ledger.Case) bool { return !inBuzz(c) }, Told: "large-v3-turbo, then medium, then small.", Cost: "few, then more errors"},
+				{Fix: "use_smaller_model", Title: "Choose a smaller model in the app", If: inBuzz, Told: "With Faster Whisper choose small, then base. Or choose the type Whisper.cpp, which has smaller files.", Cost: "More errors."},
+				{Fix: "close_other_apps", Title: "Free the card", Told: "Task Manager, Performance, GPU shows \"Dedicated GPU memory\". Close games, browsers, local language models (LM Studio, Ollama) and earlier runs of the program that did not end.", Cost: "Free."},
+				{Fix: "use_smaller_model", Title: "Choose a smaller model in the app", If: func(c *ledger.Case) bool { return !inBuzz(c) }, Told: "Try large-v3-turbo, then medium, then small.", Cost: "Few, then more errors."},
 				{Fix: "use_lower_quant", Title: "Use 8-bit weights, or the CPU", Ways: []cause.Way{
 					{For: "Buzz", Text: "{buzz}"}, {For: "VideoCaptioner", Text: "{captioner}"}, {For: "Command line", Text: "{xxl}"}, {For: "Other apps", Text: "{apps}"},
-				}, Cost: "hardly any accuracy at 8 bit; the CPU is several times slower"},
+				}, Cost: "Hardly any at 8 bit; the CPU is several times slower."},
 			},
 			Sources: []string{"https://github.com/chidiwilliams/buzz/blob/main/docs/docs/preferences.md", "https://github.com/Purfview/whisper-standalone-win/issues/141", "https://github.com/SYSTRAN/faster-whisper/blob/master/README.md"},
 		},
@@ -151,12 +154,12 @@ var FasterWhisper = program.Program{
 			ID: "faster-whisper/load", Kinds: onCard, Said: []string{"ctranslate2.models.Whisper(", "in __init__", "in init"}, Unsaid: []string{"generate_with_fallback", "self.model.encode(", "whisperx", "asr_models/"}, Figures: whisperSizes,
 			Cause: cause.ModelTooLarge, Weight: cause.Strong,
 			Headline: "ran out of graphics memory while it loaded[[ {name}]]",
-			Means:    "It failed while the model was loaded; CTranslate2 gives no figures.[[ {name} has {w32} GB of weights at float32, {w16} at float16 and {w8} at int8, and needs 1 to 2 GB more to work.]] Without a `compute_type`, cards without fast float16 (GTX 10 series) use float32. Or something else is on the card, such as an earlier model of the same script.",
-			Not:      "Shorter audio or fewer beams: the model is loaded first.",
+			Means:    "The model did not fit: it is too large, or something else is on the card, such as an earlier model of the same script.[[ {name} has {w32} GB of weights at float32, {w16} at float16, {w8} at int8, and needs 1 to 2 GB more to work.]] Without a `compute_type`, GTX 10 cards use float32.",
+			Not:      "Shorter audio or fewer beams: it failed before the audio was read.",
 			Cures: []cause.Cure{
-				{Fix: "use_lower_quant", Title: "Load it in 8 bit", Steps: inInt8, Cost: "hardly any accuracy"},
-				{Fix: "close_other_apps", Title: "See what else is on the card", Told: "End earlier runs; in a notebook restart the kernel.", Kind: "shell", Text: "nvidia-smi", Cost: "free"},
-				{Fix: "use_smaller_model", Title: "Use a smaller model", Told: "`turbo` has half of large's weights and few more errors, `medium` 0.8 GB at int8, `small` 0.25.", Cost: "more errors"},
+				{Fix: "use_lower_quant", Title: "Load it in 8 bit", Steps: inInt8, Cost: "Hardly any loss of accuracy."},
+				{Fix: "close_other_apps", Title: "See what else is on the card", Told: "End earlier runs; in a notebook restart the kernel.", Kind: "shell", Text: "nvidia-smi", Cost: "Free."},
+				{Fix: "use_smaller_model", Title: "Use a smaller model", Told: "`turbo` is half the size of large, with few more errors. At int8 `medium` has 0.8 GB of weights, `small` 0.25.", Cost: "More errors."},
 			},
 			Sources: []string{"https://github.com/SYSTRAN/faster-whisper/blob/master/README.md", "https://github.com/Purfview/whisper-standalone-win/issues/50", "https://github.com/SYSTRAN/faster-whisper/issues/809"}, Solved: 1,
 		},
@@ -164,10 +167,10 @@ var FasterWhisper = program.Program{
 			ID: "faster-whisper/ram", Kinds: inRAM, Figures: whisperSizes,
 			Cause: cause.HostMemory, Weight: cause.Strong,
 			Headline: "ran out of system memory (RAM)",
-			Means:    "Weights pass through RAM even on the way to the card[[ ({name}: {w16} GB at float16, {w32} at float32)]]; on the CPU they stay there. On Windows the limit is RAM plus page file, so it can fail with RAM still free.",
+			Means:    "The model goes through RAM even if you use a card[[ ({name}: {w16} GB at float16, {w32} at float32)]]; on the CPU it stays there. On Windows the limit is RAM plus page file, so it can fail with RAM still free.",
 			Cures: []cause.Cure{
-				{Fix: "close_other_apps", Title: "Close what holds memory, or restart the computer", Ways: []cause.Way{{For: "Windows", Text: "Task Manager, Performance, Memory: `Committed` near its limit is the reason. Browsers and idle Python processes first."}, {For: "Linux", Text: "`free -h` and `ulimit -v` show whether RAM or a limit was it."}}, Cost: "free"},
-				{Fix: "load_in_8bit", Title: "Load it in 8 bit", Told: "`compute_type=\"int8\"` in `WhisperModel(...)`; stand-alone build: `--compute_type=int8`.", Cost: "hardly any accuracy"},
+				{Fix: "close_other_apps", Title: "Close other programs, or restart the computer", Ways: []cause.Way{{For: "Windows", Text: "Task Manager, Performance, Memory: see if `Committed` is near its limit. Close browsers and idle Python processes first"}, {For: "Linux", Text: "`free -h` and `ulimit -v` show whether RAM or a limit was reached"}}, Cost: "Free."},
+				{Fix: "load_in_8bit", Title: "Load it in 8 bit", Told: "In code: `compute_type=\"int8\"` in `WhisperModel(...)`. Stand-alone build: `--compute_type=int8`.", Cost: "Hardly any loss of accuracy."},
 				managePage,
 			},
 			Sources: []string{"https://github.com/SYSTRAN/faster-whisper/issues/797", "https://github.com/Purfview/whisper-standalone-win/issues/511"}, Solved: 2,
@@ -175,20 +178,22 @@ var FasterWhisper = program.Program{
 		cause.Card{
 			ID: "faster-whisper/batched", Kinds: onCard, Said: []string{"BatchedInferencePipeline", "generate_segment_batched", "_batched_segments_generator"}, Unsaid: []string{"whisperx"},
 			Cause: cause.BatchTooLarge, Weight: cause.Strong,
-			Means: "The batched pipeline decodes several 30-second pieces at once. The project's figures for large-v2: 4.5 GB without batching and 6.1 with batch size 8 at fp16, 2.9 and 4.5 at int8.",
+			Headline: "ran out of graphics memory[[ ({total})]] in the batched pipeline",
+			Means:    "The batched pipeline decodes several 30-second segments at once. For large-v2 the project measured 6.1 GB at fp16 with batch size 8 (4.5 without batching), and 4.5 GB at int8 (2.9 without).",
 			Cures: []cause.Cure{
-				cure("lower_batch_size", "Lower `batch_size`", "python", "segments, info = batched_model.transcribe(\"audio.mp3\", batch_size=4)   # half of the present value", "Slower."),
-				{Fix: "use_lower_quant", Title: "Load the model in 8 bit", Steps: inInt8, Cost: "Hardly any accuracy."},
+				cure("lower_batch_size", "Lower `batch_size`", "python", "segments, info = batched_model.transcribe(\"audio.mp3\", batch_size=4)   # then 2", "Slower."),
+				{Fix: "use_lower_quant", Title: "Load the model in 8 bit", Steps: inInt8, Cost: "Hardly any loss of accuracy."},
 			},
 			Sources: []string{"https://github.com/SYSTRAN/faster-whisper/blob/master/README.md"},
 		},
 		cause.Card{
 			ID: "faster-whisper/decode", Kinds: onCard, Said: []string{"generate_with_fallback", "self.model.encode(", "self.model.generate(", "generate_segments", "detect_language"}, Unsaid: []string{"whisperx", "whisper_ctranslate2/"},
 			Cause: cause.ModelTooLarge, Weight: cause.Strong,
-			Means: "It failed while transcribing, after the model was loaded. Whisper reads 30 seconds at a time: the model, its precision and the beams decide, and what other programs take on the card.",
-			Not:   "Shorter audio: Whisper reads 30 seconds at a time.",
+			Headline: "ran out of graphics memory[[ ({total})]] while it transcribed",
+			Means:    "The model is loaded; transcribing failed. Memory depends on the model, its precision and the number of beams, not on the length of the audio. Other programs may also use part of the card.",
+			Not:      "Shorter audio: Whisper reads 30 seconds at a time anyway.",
 			Cures: []cause.Cure{
-				{Fix: "use_lower_quant", Title: "Load it in 8 bit", Steps: inInt8, Cost: "Hardly any accuracy."},
+				{Fix: "use_lower_quant", Title: "Load it in 8 bit", Steps: inInt8, Cost: "Hardly any loss of accuracy."},
 				cure("lower_batch_size", "Decode with one beam", "python", "segments, info = model.transcribe(\"audio.mp3\", beam_size=1, best_of=1)", "Slightly more errors."),
 				lookAtCard,
 			},
@@ -210,17 +215,17 @@ func packedFigures(c *ledger.Case) map[string]string {
 	out := map[string]string{"buzz": "", "captioner": "", "xxl": "", "apps": "", "follows": ""}
 	switch {
 	case c.Near("buzz/"):
-		out["buzz"] = "since 1.4.0 Preferences, Reduce GPU RAM; since 1.2.1 the variable `BUZZ_FORCE_CPU=true`. Older ones have neither: update"
+		out["buzz"] = "tick Preferences, Reduce GPU RAM (since 1.4.0), or set the variable `BUZZ_FORCE_CPU=true` (since 1.2.1). Update older versions"
 	case c.Near("VideoCaptioner"):
-		out["captioner"] = "transcription settings, Faster Whisper: device cpu"
+		out["captioner"] = "in the transcription settings, Faster Whisper, set device to cpu"
 	default:
-		out["apps"] = "compute type int8 or device cpu, if its settings have them"
+		out["apps"] = "set compute type int8 or device cpu, if its settings have them"
 	}
 	if c.Near("whisper-fast", "faster-whisper-xxl") && !c.Near("VideoCaptioner", "buzz/") {
-		out["xxl"] = "`--compute_type=int8`, or `--device=cpu`, added to its command"
+		out["xxl"] = "add `--compute_type=int8` or `--device=cpu`"
 	}
 	if c.Near("'NoneType' object has no attribute 'write'", "输出文件不存在") {
-		out["follows"] = "the error after it (no `write`, no output file) only follows from it"
+		out["follows"] = "the error after it (no `write`, no output file) is only a consequence"
 	}
 	return out
 }
@@ -230,7 +235,7 @@ const ctranslate2Code = "https://github.com/Softcatala/whisper-ctranslate2/blob/
 
 // WhisperCTranslate2 is faster-whisper as a command with the options of OpenAI's.
 var WhisperCTranslate2 = program.Program{
-	Name: "whisper-ctranslate2", Titles: map[string]string{"lower_batch_size": "Decode with one beam"}, Costs: map[string]string{"lower_batch_size": "slightly more errors"}, Work: "audio", Edits: "flags", Language: "python",
+	Name: "whisper-ctranslate2", Titles: map[string]string{"lower_batch_size": "Decode with one beam"}, Costs: map[string]string{"lower_batch_size": "Slightly more errors."}, Work: "audio", Edits: "flags", Language: "python",
 	Commands: []string{"whisper-ctranslate2"},
 	Proofs:   []string{"whisper_ctranslate2/", "bin/whisper-ctranslate2"},
 	Like:     []*program.Program{&Transcribers},
@@ -241,17 +246,17 @@ var WhisperCTranslate2 = program.Program{
 		"lower_batch_size":  step.Paste("shell", "whisper-ctranslate2 audio.mp3 --beam_size 1 --best_of 1"),
 		"cpu_offload":       step.Paste("shell", "whisper-ctranslate2 audio.mp3 --model small --device cpu --compute_type int8"),
 		"half_precision":    step.Paste("shell", "whisper-ctranslate2 audio.mp3 --compute_type float16"),
-		"lower_resolution":  step.Paste("text", "Cutting the audio saves RAM; in graphics memory Whisper reads 30 seconds at a time anyway."),
+		"lower_resolution":  step.Paste("text", "Cutting the audio saves RAM, not graphics memory: Whisper reads 30 seconds at a time anyway."),
 	},
 	Cards: cards(cause.Card{
 		ID: "whisper-ctranslate2/decode", Kinds: onCard, Said: []string{"generate_with_fallback", "self.model.encode(", "self.model.generate("},
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory while it transcribed a passage",
-		Means:    "It failed after the model was loaded; CTranslate2 gives no figures. It keeps five beams by default, and a passage that decodes badly is tried again with five samples (`best_of`). Another program on the card leaves less room, too.",
+		Means:    "The model is loaded; transcribing failed. By default it keeps five beams, and tries a difficult passage again with five samples (`best_of`). Other programs may also use part of the card.",
 		Not:      "Cutting the audio: Whisper reads 30 seconds at a time. `PYTORCH_CUDA_ALLOC_CONF`: CTranslate2 does not use PyTorch's allocator.",
 		Cures: []cause.Cure{
-			cure("lower_batch_size", "Decode with one beam", "config", "--beam_size 1 --best_of 1", "Slightly more errors."),
-			cure("use_lower_quant", "Load the weights in 8 bit", "config", "--compute_type int8_float16", "Hardly any accuracy; int8 on cards before RTX 20."),
+			cure("use_lower_quant", "Load the weights in 8 bit: add to your command", "config", "--compute_type int8_float16", "Hardly any loss of accuracy; int8 on cards before RTX 20."),
+			cure("lower_batch_size", "Decode with one beam: add to your command", "config", "--beam_size 1 --best_of 1", "Slightly more errors."),
 			lookAtCard,
 			cure("use_smaller_model", "Use a smaller model", "config", "--model medium", "More errors."),
 		},
@@ -278,10 +283,11 @@ var WhisperX = program.Program{
 		cause.Card{
 			ID: "whisperx/diarize", Kinds: onCard, Said: []string{"DiarizationPipeline", "diarize.py", "pyannote/", `pyannote\`},
 			Unsaid: []string{"vads/", "vad.py", "VoiceActivity"}, Cause: cause.RetainedMemory, Weight: cause.Strong,
-			Means: "It failed in diarization, which names the speakers with models of its own. In a script the Whisper and the alignment model are still on the card unless you deleted them; the command line deletes them itself.",
+			Headline: "ran out of graphics memory[[ ({total})]] in diarization",
+			Means:    "Diarization, which finds out who speaks, uses its own models. In a script the Whisper and the alignment model are still on the card unless you deleted them. The command line deletes them itself.",
 			Cures: []cause.Cure{
 				{Fix: "empty_cache", Title: "Delete the other models first", If: ownScript, Told: "In your script, before DiarizationPipeline(...):", Kind: "python", Text: "import gc, torch\n\ndel model, model_a\ngc.collect()\ntorch.cuda.empty_cache()", Cost: "Loading them again for the next file."},
-				{Fix: "cpu_offload", Title: "Run diarization on the CPU", Ways: []cause.Way{{For: "Script", Text: "`DiarizationPipeline(..., device=\"cpu\")`, with the token that you pass now."}, {For: "Command line", Text: "`--device cpu --compute_type int8`, which runs all stages there."}}, Cost: "Much slower."},
+				{Fix: "cpu_offload", Title: "Run diarization on the CPU", Ways: []cause.Way{{For: "Script", Text: "`DiarizationPipeline(..., device=\"cpu\")`, with your other arguments"}, {For: "Command line", Text: "`--device cpu --compute_type int8`, which runs all stages on the CPU"}}, Cost: "Much slower."},
 				lookAtCard,
 			},
 			Sources: []string{"https://github.com/m-bain/whisperX/blob/main/README.md", "https://github.com/m-bain/whisperX/issues/388"},
@@ -289,7 +295,8 @@ var WhisperX = program.Program{
 		cause.Card{
 			ID: "whisperx/align", Kinds: onCard, Said: []string{"alignment.py", "load_align_model", "in align"},
 			Cause: cause.RetainedMemory, Weight: cause.Strong,
-			Means: "It failed in alignment, which uses a second model (wav2vec2) beside Whisper. A segment is aligned in one piece, so memory grows with its length.",
+			Headline: "ran out of graphics memory[[ ({total})]] in alignment",
+			Means:    "Alignment, which makes word timestamps, uses a second model (wav2vec2). Each segment is aligned at once, so memory grows with its length. In a script the Whisper model may still be on the card.",
 			Cures: []cause.Cure{
 				{Fix: "empty_cache", Title: "Delete the Whisper model first", If: ownScript, Told: "In your script, before whisperx.load_align_model(...):", Kind: "python", Text: "import gc, torch\n\ndel model\ngc.collect()\ntorch.cuda.empty_cache()", Cost: "Loading it again for the next file."},
 				cure("lower_resolution", "Make shorter segments, or skip alignment", "shell", "whisperx audio.wav --chunk_size 15   # or --no_align", "Without alignment: no word timestamps."),
@@ -299,7 +306,8 @@ var WhisperX = program.Program{
 		cause.Card{
 			ID: "whisperx/transcribe", Kinds: onCard, Said: []string{"whisperx/asr.py", `whisperx\asr.py`, "CUDA failed with error out of memory", "generate_segment_batched"},
 			Cause: cause.BatchTooLarge, Weight: cause.Strong,
-			Means: "It failed in the Whisper model, on CTranslate2, which gives no figures. WhisperX decodes `batch_size` pieces of 30 seconds at once: 8 by default on the command line, 16 in the README's example.",
+			Headline: "ran out of graphics memory[[ ({total})]] in the Whisper model",
+			Means:    "WhisperX decodes `batch_size` segments of 30 seconds at once: 8 by default on the command line, 16 in the README's example.",
 			Cures: []cause.Cure{
 				{Fix: "lower_batch_size", Title: "Lower the batch size", Told: "In a script: `model.transcribe(audio, batch_size=4)`. On the command line:", Kind: "shell", Text: "whisperx audio.wav --batch_size 4", Cost: "Slower."},
 				cure("use_lower_quant", "Compute at 8 bit", "shell", "whisperx audio.wav --batch_size 4 --compute_type int8", "Slightly more errors."),
@@ -332,10 +340,11 @@ var WhisperASR = program.Program{
 	Cards: cards(cause.Card{
 		ID: "whisper-asr-webservice/load", Kinds: onCard, Said: []string{"asr_models/", "faster_whisper_engine", "openai_whisper_engine", "mbain_whisperx_engine"},
 		If: func(c *ledger.Case) bool { return c.Phase != "training" }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Means: "The container loads one model and keeps it. With faster_whisper its default precision on a card is 32 bit: large takes about 8 GB, about 3 GB at int8.",
-		Not:   "Shorter audio: Whisper reads 30 seconds at a time.",
+		Headline: "ran out of graphics memory[[ ({total})]] with its model",
+		Means:    "The container loads one model and keeps it. With faster_whisper the default precision on a card is 32 bit: large then takes about 8 GB, at int8 about 3.",
+		Not:      "Shorter audio: Whisper reads 30 seconds at a time anyway.",
 		Cures: []cause.Cure{
-			cure("use_lower_quant", "Use faster_whisper in 8 bit", "config", "# docker compose, the service's environment\nASR_ENGINE: faster_whisper\nASR_QUANTIZATION: int8", "Hardly any accuracy."),
+			cure("use_lower_quant", "Use faster_whisper in 8 bit", "config", "# docker compose, the service's environment\nASR_ENGINE: faster_whisper\nASR_QUANTIZATION: int8", "Hardly any loss of accuracy."),
 			cure("use_smaller_model", "Set a smaller model", "config", "# docker compose, the service's environment\nASR_MODEL: medium", "More errors."),
 		},
 		Sources: []string{"https://github.com/ahmetoner/whisper-asr-webservice/blob/main/app/config.py", "https://github.com/SYSTRAN/faster-whisper/issues/809"},
@@ -358,7 +367,8 @@ var InsanelyFast = program.Program{
 	Cards: cards(cause.Card{
 		ID: "insanely-fast-whisper/batch", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError, fact.MPSAlloc, fact.MPSBuffer}, If: func(c *ledger.Case) bool { return c.In("insanely-fast-whisper") },
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Means: "It transcribes 24 pieces of 30 seconds at once by default (`--batch-size`). For a Mac the project names 4, which takes about 12 GB.",
+		Headline: "ran out of memory[[ ({total})]]",
+		Means:    "By default it transcribes 24 segments of 30 seconds at once (`--batch-size`). On a Mac the project recommends 4, which takes about 12 GB.",
 		Cures: []cause.Cure{
 			cure("lower_batch_size", "Lower the batch size", "shell", "insanely-fast-whisper --file-name audio.mp3 --batch-size 4", "Slower; Mac: add --device-id mps."),
 			cure("use_smaller_model", "Use the distilled model", "shell", "insanely-fast-whisper --file-name audio.mp3 --model-name distil-whisper/large-v2 --batch-size 8", "English only; few more errors."),

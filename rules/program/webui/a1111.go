@@ -48,7 +48,7 @@ var A1111 = program.Program{
 	Steps: map[string]func(*ledger.Case) []step.Step{
 		"lowvram_mode":        a1111Low,
 		"efficient_attention": a1111Attention,
-		"half_precision": a1111Flags("Without `--no-half` and `--precision full`: each doubles the memory. If images turn black use `--no-half-vae` alone.",
+		"half_precision": a1111Flags("Remove `--no-half` and `--precision full`. If images turn black, use `--no-half-vae` alone.",
 			step.Change{Flag: "--no-half", Drop: true}, step.Change{Flag: "--precision", Drop: true}),
 		"vae_tiling":        step.Paste("ui", "Install the extension multidiffusion-upscaler-for-automatic1111 and turn Tiled VAE on"),
 		"lower_resolution":  step.Paste("ui", "Lower width and height (SD 1.5 was made for 512x512, SDXL for 1024x1024), batch size 1, Hires. fix off; upscale afterwards with Extras or Ultimate SD Upscale"),
@@ -98,7 +98,7 @@ func a1111Flags(note string, changes ...step.Change) func(*ledger.Case) []step.S
 		if flags == "" {
 			return []step.Step{{Kind: "text", Text: note}}
 		}
-		beside := ", beside what stands there"
+		beside := " (keep what is already there)"
 		if own != nil {
 			beside = ""
 		}
@@ -110,7 +110,7 @@ func a1111Flags(note string, changes ...step.Change) func(*ledger.Case) []step.S
 		}
 		where := "In `webui-user.bat`" + beside
 		if !c.Windows() {
-			where += " (`webui-user.sh`: `export` and quotes around it)"
+			where += "; in `webui-user.sh` with `export` and quotes around it"
 		}
 		return []step.Step{{Kind: "text", Text: where + ". " + note}, {Kind: "config", Target: "cmd", Text: "set COMMANDLINE_ARGS=" + quote.Bat(flags)}}
 	}
@@ -120,12 +120,12 @@ func a1111Flags(note string, changes ...step.Change) func(*ledger.Case) []step.S
 // with an attention that needs no score matrix: of two lines that set
 // COMMANDLINE_ARGS the second would replace the first.
 func a1111Low(c *ledger.Case) []step.Step {
-	note, changes := "SDXL alone: `--medvram-sdxl` (1.6 and later).", []step.Change{{Flag: "--medvram"}, {Flag: "--no-half", Drop: true}, {Flag: "--precision", Drop: true}}
+	note, changes := "To use it for SDXL only: `--medvram-sdxl` (1.6 and later).", []step.Change{{Flag: "--medvram"}, {Flag: "--no-half", Drop: true}, {Flag: "--precision", Drop: true}}
 	if t := c.F().Total; t != nil && t.Bytes < 9*units.GiB/2 {
-		note = "`--medvram` instead is faster, if that is enough."
+		note = "If `--medvram` is enough, it is faster."
 		changes = append([]step.Change{{Flag: "--lowvram"}, {Flag: "--medvram-sdxl", Drop: true}, {Flag: "--medvram", Drop: true}}, changes[1:]...)
 	} else if a1111Moving(c) {
-		note = "`--medvram` is on already, if not `--lowvram`, which keeps one part of the network on the card at a time."
+		note = "`--medvram` seems to be on already. `--lowvram` needs least: it keeps only a small part of the model on the card at a time."
 		changes = append([]step.Change{{Flag: "--medvram", Drop: true}, {Flag: "--medvram-sdxl", Drop: true}, {Flag: "--lowvram"}}, changes[1:]...)
 	} else if t == nil {
 		note = "With 4 GB or less: `--lowvram`. " + note
@@ -146,9 +146,9 @@ var sdpOnly = []step.Change{
 // another fix.
 func a1111Attention(c *ledger.Case) []step.Step {
 	if !notMac(c) { // sub_quad_attention takes one matrix on a Mac unless the threshold is 0
-		return []step.Step{{Kind: "text", Text: "Add `--opt-sub-quad-attention --sub-quad-chunk-threshold 0` to the command that starts it, or to COMMANDLINE_ARGS in webui-user.sh: attention is then computed in pieces, whatever RAM is free. xformers does not exist for a Mac."}}
+		return []step.Step{{Kind: "text", Text: "Add `--opt-sub-quad-attention --sub-quad-chunk-threshold 0` to COMMANDLINE_ARGS in webui-user.sh. Attention is then always computed in small chunks. xformers does not exist for Macs."}}
 	}
-	return []step.Step{{Kind: "text", Text: "Add `--opt-sdp-attention` to the options in the line `COMMANDLINE_ARGS` (PyTorch 1: `--xformers`), beside those above."}}
+	return []step.Step{{Kind: "text", Text: "Add `--opt-sdp-attention` to the line `COMMANDLINE_ARGS` too (PyTorch 1: `--xformers`)."}}
 }
 
 // leanAttention is the option that the log shows for an attention without a
@@ -180,7 +180,7 @@ var Forge = program.Program{
 	Titles: map[string]string{"lowvram_mode": "Lower GPU Weights (MB)", "vae_tiling": "Turn on Never OOM for the VAE (always tiled)", "use_lower_quant": "Load an NF4 or GGUF file of the model"},
 	// Forge ignores --medvram and --lowvram; its slider does it.
 	Steps: map[string]func(*ledger.Case) []step.Step{
-		"lowvram_mode":    step.Paste("ui", "At the top: lower GPU Weights (MB) until 2 to 3 GB of the card stay free; Swap Location: CPU; Swap Method: Queue"),
+		"lowvram_mode":    step.Paste("ui", "At the top of the page: lower GPU Weights (MB) until 2 to 3 GB of the card stay free. Swap Location: CPU, Swap Method: Queue"),
 		"vae_tiling":      step.Paste("ui", "Never OOM Integrated: Enabled for VAE (always tiled)"),
 		"use_lower_quant": step.Paste("ui", "Use a GGUF or NF4 build of the model (flux1-dev-Q4_K_S.gguf, flux1-dev-bnb-nf4-v2), and Diffusion in Low Bits: Automatic"),
 	},

@@ -62,7 +62,7 @@ var ComfyUI = program.Program{
 		"efficient_attention": comfyStart("", step.Change{Flag: "--use-pytorch-cross-attention"}, step.Change{Flag: "--use-split-cross-attention", Drop: true}, step.Change{Flag: "--use-quad-cross-attention", Drop: true}),
 		"upgrade_version":     comfyUpdate,
 		"half_precision":      comfyStart("", step.Change{Flag: "--fp16-unet"}, step.Change{Flag: "--fp16-vae"}),
-		"restart_session":     step.Paste("ui", "Manager: Unload Models and Free Node Cache; or restart ComfyUI"),
+		"restart_session":     step.Paste("ui", "Click Free model and node cache (beside Manager), or restart ComfyUI"),
 		"bigger_gpu":          comfyBigger,
 		"use_smaller_model":   smallerCheckpoint,
 	},
@@ -197,12 +197,16 @@ func comfyStart(note string, changes ...step.Change) func(*ledger.Case) []step.S
 		if c.Backend == "rocm" {
 			bat = "run_amd_gpu.bat"
 		}
+		started := "`" + bat + "`"
+		if slices.ContainsFunc(changes, func(x step.Change) bool { return x.Flag == "--directml" }) {
+			started = "the .bat file that starts it"
+		}
 		switch {
 		case addon.Desktop(c):
 			return append(words(note), step.Step{Kind: "ui", Text: addon.InDesktop(changes)})
 		case portableBuild(c):
 			return []step.Step{
-				{Kind: "text", Text: strings.TrimSpace(note + " In `" + bat + "`, the line becomes:")},
+				{Kind: "text", Text: strings.TrimSpace(note + " In " + started + ", the line becomes:")},
 				{Kind: "config", Text: `.\python_embeded\python.exe -s ComfyUI\main.py --windows-standalone-build ` + flags},
 			}
 		case own != nil:
@@ -210,7 +214,7 @@ func comfyStart(note string, changes ...step.Change) func(*ledger.Case) []step.S
 		case c.Reader.OS == "linux" && addon.Launcher(c) == "" || addon.OwnPython(c): // neither the portable build nor the desktop app
 			return append(words(note), step.Step{Kind: "shell", Text: "python main.py " + flags})
 		}
-		where := "Portable build: the flag goes to the end of the line in `" + bat + "`; desktop app: Settings, Server-Config."
+		where := "Portable build: add the flag at the end of the line in `" + bat + "`; desktop app: Settings, Server-Config."
 		if l := addon.Launcher(c); l != "" {
 			return append(words(strings.TrimSpace(note+" "+l)), step.Step{Kind: "config", Text: flags})
 		}
@@ -255,9 +259,9 @@ func comfyLowvram(c *ledger.Case) []step.Step {
 	note, keep := "This keeps 2 GB free beside the weights; 4 if that is not enough.", step.Change{Flag: "--reserve-vram", Value: "2"}
 	switch {
 	case addon.Recursive(c):
-		note, keep = "More weights then wait in RAM. This ComfyUI is from before August 2024: a newer one does that by itself, in parts.", step.Change{Flag: "--lowvram"}
+		note, keep = "More weights then stay in RAM. This ComfyUI is older than August 2024; a newer one does this by itself, so update it.", step.Change{Flag: "--lowvram"}
 	case addon.DynamicVRAM(c):
-		note = "This start uses dynamic VRAM, under which --lowvram does nothing. If it is not enough: --disable-dynamic-vram."
+		note = "With dynamic VRAM, --lowvram does nothing. If this is not enough: --disable-dynamic-vram."
 		keep = step.Change{Flag: "--vram-headroom", Value: "1.5"}
 	case c.Kind(fact.TorchAsync) && c.F().Requested != nil:
 		note = "This keeps 2 GB free beside the weights. A ComfyUI from before August 2024 has `--lowvram` instead."

@@ -20,15 +20,15 @@ var (
 	}
 	smallerOnDisk = cause.Cure{
 		Fix: "use_lower_quant", Title: "Load fp8 or GGUF files, of the text encoder too",
-		Told: "In Load Diffusion Model and Load CLIP: each file takes about its own size of RAM when it is loaded.",
+		Told: "Pick them in Load Diffusion Model and Load CLIP. Each file takes about its own size of RAM while it loads.",
 		Cost: "Slight loss of quality.",
 	}
 	keepLess = cause.Cure{
 		Fix: "close_other_apps", Title: "Start with `--cache-none`, close other programs",
-		Told: "It keeps no results of nodes in RAM (ComfyUI since April 2025).", Cost: "Every run computes all nodes again.",
+		Told: "ComfyUI then keeps no node results in RAM (option since April 2025).", Cost: "Every run computes all nodes again.",
 	}
 	// fewerInRAM is for arrays of NumPy, which are images there.
-	fewerInRAM = cause.Cure{Fix: "lower_batch_size", Title: "Process fewer frames or images at a time", Told: "Load Video (VHS): frame_load_cap 50, with skip_first_frames 0, 50, 100 and so on, then join the parts; or load smaller frames (custom_width, custom_height).", Cost: "Several runs.", If: func(c *ledger.Case) bool { return c.Kind(fact.NumpyAlloc) }}
+	fewerInRAM = cause.Cure{Fix: "lower_batch_size", Title: "Process fewer frames or images at a time", Told: "In Load Video (VHS) set frame_load_cap 50 and skip_first_frames 0, then 50, 100 and so on; join the parts. Or load smaller frames (custom_width, custom_height).", Cost: "Several runs.", If: func(c *ledger.Case) bool { return c.Kind(fact.NumpyAlloc) }}
 	// moreSwapIf is swap where the log shows Linux.
 	moreSwapIf = cause.Cure{Fix: moreSwap.Fix, Title: moreSwap.Title, Kind: moreSwap.Kind, Text: moreSwap.Text, Cost: moreSwap.Cost, If: func(c *ledger.Case) bool { return c.Reader.OS == "linux" }}
 	// boxed is a limit that is not the computer's whole RAM.
@@ -41,7 +41,7 @@ var (
 		}, If: func(c *ledger.Case) bool { return !c.Root(fact.SilentDeath) },
 	}
 	// colabRAM is for Colab, which has no swap and ends a cell with ^C.
-	colabRAM = cause.Cure{Fix: "raise_memory_limit", Title: "Choose a runtime with more RAM", Told: "Runtime, Change runtime type: High-RAM (paid), or Kaggle (about 30 GB). The bar RAM, at the top right, shows it filling up.", Cost: "Money, or another service."}
+	colabRAM = cause.Cure{Fix: "raise_memory_limit", Title: "Choose a runtime with more RAM", Told: "Runtime, Change runtime type: High-RAM (paid). Or use Kaggle (about 30 GB, free). The RAM bar at the top right shows it filling up.", Cost: "Money, or another service."}
 	// pageAfterSilence is for Windows, where a start script closes without an error.
 	pageAfterSilence = cause.Cure{Fix: largerPageFile.Fix, Title: largerPageFile.Title, Told: largerPageFile.Told, Cost: largerPageFile.Cost, If: func(c *ledger.Case) bool { return c.Root(fact.SilentDeath) }}
 )
@@ -67,7 +67,7 @@ func amdCard(c *ledger.Case) bool { return c.Backend == "rocm" && !carvedOut(c) 
 // amdScratch is what AMD's convolutions take in a VAE.
 func amdScratch(c *ledger.Case) map[string]string {
 	if amdCard(c) {
-		return map[string]string{"amd": "On AMD, MIOpen's convolutions can take several times the workspace that NVIDIA's take."}
+		return map[string]string{"amd": "On AMD cards the VAE can need several times the memory it needs on NVIDIA."}
 	}
 	return map[string]string{"amd": ""}
 }
@@ -82,98 +82,98 @@ var comfyDriver = addon.Driver(ram.Unloads,
 var comfyHost = []cause.Card{
 	{
 		ID: "comfyui/pinned", Kinds: []fact.Kind{fact.HostBuffer}, Cause: cause.HostMemory, Weight: cause.Strong,
-		Headline: "could not pin system memory (RAM) for its weights",
-		Means:    "ComfyUI's dynamic loader could not pin system memory for weights. The message says CUDA, but RAM was refused. On Windows about half of the RAM can be pinned at most, however much is free.",
-		Not:      "A smaller image: RAM was refused, not VRAM.",
+		Headline: "could not reserve (pin) system memory (RAM) for model weights",
+		Means:    "ComfyUI wanted locked (\"pinned\") RAM for weights and did not get it. The message mentions CUDA, but RAM is what ran short, not graphics memory. On Windows only about half of the RAM can be pinned, however much is free.",
+		Not:      "A smaller image: RAM ran short, not VRAM.",
 		Cures: []cause.Cure{
 			noPinning,
-			{Fix: "upgrade_version", Title: "Update ComfyUI, or go back one version", Told: "Version 0.30 (August 2026) failed like this on many machines where 0.29 did not.", Cost: "Some minutes."},
+			{Fix: "upgrade_version", Title: "Update ComfyUI, or go back one version", Told: "Version 0.30 (August 2026) failed like this on many computers where 0.29 worked.", Cost: "Some minutes."},
 			smallerOnDisk,
 		},
 		Sources: []string{comfyThread + "15255", comfyThread + "14940", comfyCode + "comfy/cli_args.py"}, Solved: 3,
 	},
 	{
 		ID: "comfyui/pagefile", Kinds: []fact.Kind{fact.CommitLimit}, Cause: cause.HostMemory, Weight: cause.Decisive,
-		Headline: "could not load a model: RAM plus page file are used up (error 1455)",
-		Means:    "Windows error 1455: when ComfyUI opened the file, the commit limit (RAM plus page file) was reached. RAM that looks free in Task Manager does not count. This is not the card's memory: every model passes through system memory at about its size on disk.",
-		Not:      "`--lowvram`: it keeps more in RAM. A smaller image: the file takes the same.",
-		Cures:    []cause.Cure{letWindowsPage, {Fix: "close_other_apps", Title: "Close other programs first", Told: "Browser, games, a second ComfyUI; then restart ComfyUI. Task Manager, Performance, Memory: \"Committed x / y\" shows what is left.", Cost: "Free."}, smallerOnDisk},
+		Headline: "could not load a file: RAM plus page file are full (error 1455)",
+		Means:    "Windows error 1455: RAM plus page file (the commit limit) are used up, even if Task Manager shows free RAM. Graphics memory is not the problem. Every model goes through system memory at about its size on disk.",
+		Not:      "`--lowvram`: it keeps more in RAM. A smaller image: the model file stays the same size.",
+		Cures:    []cause.Cure{letWindowsPage, {Fix: "close_other_apps", Title: "Close other programs first", Told: "Browser, games, a second ComfyUI. Then restart ComfyUI. Task Manager, Performance, Memory: \"Committed x / y\" shows what is left.", Cost: "Free."}, smallerOnDisk},
 		Sources:  []string{comfyThread + "9139", comfyThread + "4108", comfyThread + "7036"}, Solved: 3,
 	},
 	{
 		ID: "comfyui/huge-piece", Kinds: []fact.Kind{fact.CPUAlloc, fact.NumpyAlloc}, If: func(c *ledger.Case) bool { return ledger.Requested(c) > 24*units.GiB }, Cause: cause.OversizedAllocation, Weight: cause.Decisive,
-		Headline: "asked for {asked} of system memory (RAM) in one piece",
-		Means:    "This is one tensor, not a model: images are 12 bytes a pixel there, so {asked} is a very long or large batch of frames (repeated, joined, upscaled, or a mask for each), a number in a node with a digit too many, or a fault of a node or version.",
-		Not:      "A page file of usual size, closing programs: it is one request of {asked}. `--lowvram`: it keeps more in RAM.",
+		Headline: "asked for {asked} of system memory (RAM) at once",
+		Means:    "This is probably one batch of images, not a model. In RAM an image takes 12 bytes a pixel, so {asked} is a very long or very large batch (repeated, joined or upscaled frames, masks). Or a node has a number with a digit too many, or a bug.",
+		Not:      "Closing programs: one request of {asked} is too much. `--lowvram`: it keeps more in RAM.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Lower what multiplies in the node that failed", Told: "It has a red frame, or stands last in the traceback: amount, batch_size, frames, the upscale factor (2x in place of 4x is a quarter). Try it with 10 frames first.", Cost: "Several runs."},
-			{Fix: "lower_resolution", Title: "Work in parts", Told: "Load Video (VHS): frame_load_cap 100 with skip_first_frames 0, 100, 200 and so on, and smaller frames; join the results.", Cost: "Several runs."},
-			{Fix: "upgrade_version", Title: "If it worked before an update: go back one version", Told: "Of ComfyUI or of that node (Manager, Install, version); report the number with the workflow.", Cost: "Some minutes."},
+			{Fix: "lower_batch_size", Title: "Lower the numbers in the node that failed", Told: "It has a red frame in the workflow. Check amount, batch_size, frames and the upscale factor (2x instead of 4x needs a quarter). Try 10 frames first.", Cost: "Several runs."},
+			{Fix: "lower_resolution", Title: "Process a video in parts", Told: "In Load Video (VHS) set frame_load_cap 100 and skip_first_frames 0, then 100, 200 and so on, with smaller frames. Join the results.", Cost: "Several runs."},
+			{Fix: "upgrade_version", Title: "If it worked before an update: go back one version", Told: "Of ComfyUI, or of that node (in the Manager you can switch its version). Report the bug with your workflow.", Cost: "Some minutes."},
 		},
 		Sources: []string{comfyCode + "comfy_extras/nodes_images.py", comfyCode + "nodes.py"},
 	},
 	{
 		ID: "comfyui/frames-in-ram", Kinds: inRAM, Said: []string{"VideoHelperSuite", "VHS_", "ImageBatch", "torch.cat", "RIFE", "frame_interpolation", "Frame-Interpolation", "nodes_upscale_model", "tiled_scale", "ImageUpscaleWithModel", "SaveImage", "save_images"}, Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "ran out of system memory (RAM) for images or frames",
-		Means:    "ComfyUI keeps images in RAM as 32-bit floats, 12 bytes a pixel: 100 frames of 1080p are 2.3 GiB, every node that changes them makes another copy, and 4x upscaling makes them 16 times as large.[[ Here {asked} was refused.]]",
-		Not:      "`--lowvram`, VAE tiles: they save VRAM, not RAM.",
+		Means:    "ComfyUI keeps images in RAM at 12 bytes a pixel: 100 frames of 1080p take 2.3 GiB. Each node that changes them makes another copy, and 4x upscaling makes them 16 times as large.",
+		Not:      "`--lowvram`, VAE tiles: they save graphics memory, not RAM.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Process fewer frames at a time", Told: "Load Video (VHS): frame_load_cap 100, with skip_first_frames 0, 100, 200 and so on; or connect the Meta Batch Manager to it and to Video Combine. Join the parts afterwards. Single images: fewer in one batch.", Cost: "Several runs."},
-			{Fix: "lower_resolution", Title: "Load smaller frames, upscale less", Told: "Load Video (VHS): custom_width and custom_height. Half of both takes a quarter of the RAM; so does 2x in place of 4x upscaling.", Cost: "Smaller frames."},
+			{Fix: "lower_batch_size", Title: "Process fewer frames at a time", Told: "In Load Video (VHS) set frame_load_cap 100 and skip_first_frames 0, then 100, 200 and so on; join the parts. Or connect Meta Batch Manager to Load Video and Video Combine. Images: fewer in one batch.", Cost: "Several runs."},
+			{Fix: "lower_resolution", Title: "Load smaller frames, upscale less", Told: "In Load Video (VHS) set custom_width and custom_height. Half of both needs a quarter of the RAM; so does 2x instead of 4x upscaling.", Cost: "Smaller frames."},
 			letWindowsPage, moreSwapIf,
 		},
 		Sources: []string{"https://github.com/Kosinkadink/ComfyUI-VideoHelperSuite"},
 	},
 	{
 		ID: "comfyui/killed-colab", Kinds: killed, Said: []string{"/content/"}, Cause: cause.HostMemory, Weight: cause.Strong,
-		Headline: "was ended while it loaded models, most likely because RAM ran out",
-		Means:    "Nobody need have pressed ^C: Colab prints it when it ends a program for lack of RAM. A free runtime has about 12.7 GB, and each model passes through RAM at its size on disk (Flux at fp8 12 GB, T5 at fp16 9.8).",
+		Headline: "was killed on Colab, most likely because RAM ran out",
+		Means:    "Colab ends a program that uses up the RAM; it then often prints ^C, although nobody pressed it. A free runtime has about 12.7 GB of RAM. Each model goes through RAM at its size on disk (Flux fp8 12 GB, T5 fp16 9.8 GB).",
 		Not:      "`--lowvram`: it keeps more in RAM.",
-		Cures:    []cause.Cure{smallerOnDisk, {Fix: "use_mmap", Title: "Start with `--gpu-only` or `--highvram`", Told: "At the end of the line `python main.py` in the cell: models then stay on the card (15 GB on a T4), not in RAM. Only where all of them fit there.", Kind: "config", Text: "--highvram", Cost: "VRAM."}, colabRAM},
+		Cures:    []cause.Cure{smallerOnDisk, {Fix: "use_mmap", Title: "Start with `--gpu-only` or `--highvram`", Told: "Add it to the line `python main.py` in the cell. Models then stay on the card (15 GB on a T4), not in RAM. This works only if all of them fit there.", Kind: "config", Text: "--highvram", Cost: "VRAM."}, colabRAM},
 		Sources:  []string{comfyCode + "comfy/cli_args.py", comfyCode + "comfy/model_management.py"},
 	},
 	{
 		ID: "comfyui/killed-dynamic", Kinds: killed, Said: []string{"prepared for dynamic VRAM loading", addon.SaysDynamic}, If: of("comfyui"), Cause: cause.HostMemory, Weight: cause.Strong,
-		Headline: "was ended by the system, most likely because RAM ran out", Figures: addon.Ended,
-		Means:   "{ended} ComfyUI's dynamic loader keeps the weights of all models of the workflow in RAM, part of it pinned, which the system cannot page out.",
+		Headline: "was killed by the system, most likely because RAM ran out", Figures: addon.Ended,
+		Means:   "{ended} ComfyUI's dynamic VRAM loader keeps the weights of all models of the workflow in RAM. Part of that is pinned and cannot go to swap.",
 		Cures:   []cause.Cure{noPinning, moreSwapIf, smallerOnDisk, keepLess},
 		Sources: []string{comfyThread + "15255", comfyThread + "15276", comfyCode + "comfy/cli_args.py"},
 	},
 	{
 		ID: "comfyui/killed", Kinds: append([]fact.Kind{fact.SilentDeath}, killed...), Cause: cause.HostMemory, Weight: cause.Strong,
-		Headline: "was ended by the system, most likely because RAM ran out", Figures: addon.Ended,
-		Means:   "{ended} Models pass through RAM at their size on disk, and ComfyUI keeps there what it moves off the card, so this often happens when the next model is loaded.",
-		Not:     "`--lowvram`: it keeps more in RAM. VAE tiles: they save VRAM.",
+		Headline: "was killed by the system, most likely because RAM ran out", Figures: addon.Ended,
+		Means:   "{ended} Each model goes through RAM at its size on disk, and ComfyUI keeps unloaded models there. So this often happens when the next model loads.",
+		Not:     "`--lowvram`: it keeps more in RAM. VAE tiles: they save graphics memory.",
 		Cures:   []cause.Cure{pageAfterSilence, boxed, smallerOnDisk, keepLess},
 		Sources: []string{comfyThread + "7036", wanWrapper + "issues/360"}, Solved: 2,
 	},
 	{
 		ID: "comfyui/ram", Kinds: inRAM, If: func(c *ledger.Case) bool { return c.Backend == "cpu" || c.Kind(fact.CPUAlloc) }, Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "ran out of system memory (RAM), not VRAM",
-		Means:    "[[A request for {asked} of system memory was refused. ]]ComfyUI reads each model into RAM at about its size on disk, keeps there what it moves off the card, and holds images and frames there as 32-bit floats.",
+		Means:    "System memory ran out, not graphics memory. ComfyUI reads each model into RAM at about its size on disk and keeps unloaded models there. Images and frames are in RAM too, at 12 bytes a pixel.",
 		Not:      "`--lowvram`: it keeps more in RAM.",
 		Cures:    []cause.Cure{fewerInRAM, letWindowsPage, moreSwapIf, notImages(smallerOnDisk), keepLess},
 		Sources:  []string{comfyThread + "4108", comfyThread + "7036"}, Solved: 2,
 	},
 	{
 		ID: "comfyui/mac-vae", Kinds: []fact.Kind{fact.MPSAlloc, fact.MPSBuffer}, Said: []string{"vae.decode(", "VAEDecode", "first_stage_model.decode", "regular VAE decoding"}, Unsaid: []string{"vae.encode("}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "could not decode the image or clip on this Mac",
-		Means:    "The VAE failed, which turns the latent into pixels, many images or frames at once.[[ {asked} more was refused.]] On a Mac models, activations and all other programs share one memory.",
+		Headline: "ran out of memory in the VAE on this Mac",
+		Means:    "The VAE failed, which turns the latent into the image or frames. On a Mac, models, working memory and all other programs share one memory.",
 		Not:      "`--lowvram`: on a Mac RAM and VRAM are the same memory.",
 		Cures: []cause.Cure{
-			{Fix: "vae_tiling", Title: "Use VAE Decode (Tiled)", Told: "In place of VAE Decode: tile_size 256 (older versions: 320), overlap 64. A node that decodes by itself: its tiling option, or fewer frames.", Cost: "Some seconds."},
+			{Fix: "vae_tiling", Title: "Use VAE Decode (Tiled)", Told: "Replace VAE Decode with it: tile_size 256 (older versions: 320), overlap 64. If another node decodes: turn on its tiling, or use fewer frames.", Cost: "Some seconds."},
 			fewerPixels,
-			{Fix: "restart_session", Title: "Unload models, close other programs", Told: "Manager: Unload Models, or restart ComfyUI; close browser tabs and large programs.", Cost: "Models load again."},
+			{Fix: "restart_session", Title: "Unload models, close other programs", Told: "Click Unload Models (beside Manager), or restart ComfyUI. Close browser tabs and large programs.", Cost: "Models load again."},
 		},
 		Sources: []string{comfyCode + "comfy/sd.py", comfyCode + "nodes.py"},
 	},
 	{
 		ID: "comfyui/mac-attention", Kinds: []fact.Kind{fact.MPSAlloc, fact.MPSBuffer}, Said: []string{"in attention_pytorch", "scaled_dot_product_attention("}, Cause: cause.OversizedAllocation, Weight: cause.Strong,
 		Headline: "asked for {asked} for attention on this Mac",
-		Means:    "It failed in PyTorch's attention, which on a Mac writes out a matrix of scores: it grows with the square of the pixels, and of the frames. Metal also refuses very large single pieces, however much memory is free.",
-		Not:      "`--lowvram`: on a Mac RAM and VRAM are the same memory. `--use-pytorch-cross-attention`: that is what failed.",
+		Means:    "PyTorch's attention failed. On a Mac it can write out a score matrix that grows with the square of the pixels, and of the frames. Metal also limits the size of one buffer, however much memory is free.",
+		Not:      "`--lowvram`: on a Mac RAM and VRAM are the same memory. `--use-pytorch-cross-attention`: that is already in use.",
 		Cures: []cause.Cure{
-			{Fix: "lower_resolution", Title: "Fewer frames, or a smaller image", Told: "Video: half of `length` first. Images: half the width and height is a sixteenth of that matrix; upscale afterwards in tiles. batch_size 1.", Cost: "A smaller result."},
+			{Fix: "lower_resolution", Title: "Fewer frames, or a smaller image", Told: "Video: half of `length` first. Images: batch_size 1, and half the width and height, which needs a sixteenth here. Upscale afterwards in tiles.", Cost: "A smaller result."},
 			{Fix: "efficient_attention", Title: "Use split attention, which works in slices", Steps: comfyStart("", step.Change{Flag: "--use-split-cross-attention"}), Cost: "Slower."},
 			macFile(nil),
 		},
@@ -181,11 +181,12 @@ var comfyHost = []cause.Card{
 	},
 	{
 		ID: "comfyui/mac", Kinds: []fact.Kind{fact.MPSAlloc, fact.MPSBuffer}, Cause: cause.BatchTooLarge, Weight: cause.Fair,
-		Means: "On a Mac model, activations and all other programs share one memory, and PyTorch lets a program have only part of it.",
-		Not:   "`--lowvram`: on a Mac RAM and VRAM are the same memory.",
+		Headline: "ran out of memory on this Mac[[ (limit {limit})]]",
+		Means:    "On a Mac the model, the image being made and all other programs share one memory. PyTorch lets a program use only part of it.",
+		Not:      "`--lowvram`: on a Mac RAM and VRAM are the same memory.",
 		Cures: []cause.Cure{
 			macFile(macHeavy), fewerPixels, macFile(when.Not(macHeavy)),
-			{Fix: "close_other_apps", Title: "Unload models, close other programs", Told: "Restart ComfyUI, then run this workflow first; quit the browser's other tabs and large programs (Activity Monitor, Memory).", Cost: "Free."},
+			{Fix: "close_other_apps", Title: "Unload models, close other programs", Told: "Restart ComfyUI and run this workflow first. Quit other browser tabs and large programs (see Activity Monitor, Memory).", Cost: "Free."},
 			{Fix: "raise_watermark", Title: "Lift PyTorch's limit, if little is missing", Kind: "shell", Text: "PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0 python main.py", Cost: "The Mac may swap and freeze; save your work first.", If: when.Not(addon.Desktop)},
 		},
 		Sources: []string{comfyCode + "comfy/model_management.py", "https://github.com/city96/ComfyUI-GGUF"},
@@ -199,7 +200,7 @@ func macHeavy(c *ledger.Case) bool {
 }
 
 func macFile(holds func(*ledger.Case) bool) cause.Cure {
-	return cause.Cure{Fix: "use_lower_quant", If: holds, Title: "Load a GGUF file of the model", Told: "Flux, Wan and similar: Q4_K_S with Unet Loader (GGUF) of ComfyUI-GGUF, and a quantised T5. Most PyTorch versions cannot run fp8 files on a Mac.", Cost: "Slight loss of quality."}
+	return cause.Cure{Fix: "use_lower_quant", If: holds, Title: "Load a GGUF file of the model", Told: "Flux, Wan and similar: install ComfyUI-GGUF, load a Q4_K_S file with Unet Loader (GGUF), and a GGUF of T5. Most PyTorch versions cannot run fp8 files on a Mac.", Cost: "Slight loss of quality."}
 }
 
 // comfyBare are the last to speak: a message without figures or frames.
@@ -207,35 +208,35 @@ var comfyBare = []cause.Card{
 	{
 		ID: "comfyui/died-unloading", Kinds: []fact.Kind{fact.ComfyUnload, fact.ComfyTips}, Said: []string{"Fatal Python error: Aborted"}, If: func(c *ledger.Case) bool { return c.F().Requested == nil }, Cause: cause.RetainedMemory, Weight: cause.Strong,
 		Headline: "ran out of graphics memory, then crashed while it unloaded its models",
-		Means:    "ComfyUI ran out of graphics memory, began to unload its models, and Python was aborted (`Fatal Python error`). The abort is a crash in the driver or the loader, or RAM is full as well; the log does not show which.",
+		Means:    "ComfyUI ran out of graphics memory and began to unload its models; then Python crashed (`Fatal Python error`). That can be a bug in the driver or the loader, or RAM is full as well. The log does not show which.",
 		Cures: []cause.Cure{
-			{Fix: "restart_session", Title: "Restart, and unload between models", Told: "Where a queue uses several models: all images of one model first, then Manager, Unload Models and Free Node Cache, or by its API:", Kind: "shell", Text: "curl -X POST http://127.0.0.1:8188/free -H \"Content-Type: application/json\" -d '{\"unload_models\": true, \"free_memory\": true}'", Cost: "Models load again."},
+			{Fix: "restart_session", Title: "Restart, and unload between models", Told: "If your queue uses several models, run all images of one model first. Then click Free model and node cache (beside Manager), or use the API:", Kind: "shell", Text: "curl -X POST http://127.0.0.1:8188/free -H \"Content-Type: application/json\" -d '{\"unload_models\": true, \"free_memory\": true}'", Cost: "Models load again."},
 			comfyKeepFree,
-			{Fix: "upgrade_version", Title: "Update ComfyUI and the driver", Told: "An abort in place of an error is often a bug in one of them.", Cost: "Some minutes."},
+			{Fix: "upgrade_version", Title: "Update ComfyUI and the driver", Told: "A crash instead of an error message is often a bug in one of them.", Cost: "Some minutes."},
 		},
 		Sources: []string{comfyCode + "comfy/model_patcher.py", comfyCode + "server.py"},
 	},
 	{
 		ID: "comfyui/conv3d", Kinds: onCard, If: addon.InVolume, Unsaid: []string{"KSampler", "common_ksampler", "sample_custom", "comfy/samplers.py", "vae.encode(", "enable_vae_tiling"}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory in a 3D convolution, most likely a video VAE",
-		Means:    "It failed in a 3D convolution (width, height and frames at once). In video models these are mostly in the VAE, so most likely the sampled frames were being decoded, or at the start an input was being encoded. Its memory grows with width x height x frames. The lines above the paste name the node.",
+		Means:    "It failed in a 3D convolution. In video models these are mostly in the VAE, which decodes the finished frames or encodes an input clip. Memory grows with width x height x frames. Lines above your paste may name the node.",
 		Not:      "Fewer steps: the VAE needs the same.",
 		Cures: []cause.Cure{
 			{Fix: "vae_tiling", Title: "Decode in tiles", Ways: []cause.Way{
-				{For: "ComfyUI's own nodes", Text: "VAE Decode (Tiled) in place of VAE Decode: tile_size 256, overlap 64, temporal_size 16, temporal_overlap 4"},
-				{For: "A wrapper's decode node (Hunyuan, Wan)", Text: "enable_vae_tiling on, with smaller tiles (spatial 128 to 256, temporal 16)"},
-			}, Cost: "slower, faint seams with small overlaps"},
-			{Fix: "lower_resolution", Title: "Fewer frames, or a lower resolution", Told: "Half the frames need about half. To keep what was sampled, put Save Latent before the decoder and decode in a second run.", Cost: "a shorter or smaller video"},
-			{Fix: "lowvram_mode", Title: "Keep more VRAM free: `--reserve-vram 2`", Told: "As a last resort `--cpu-vae`, which needs much RAM and minutes.", Cost: "slower"},
+				{For: "ComfyUI's own nodes", Text: "replace VAE Decode with VAE Decode (Tiled): tile_size 256, overlap 64, temporal_size 16, temporal_overlap 4"},
+				{For: "A wrapper's decode node (Hunyuan, Wan)", Text: "turn enable_vae_tiling on, with smaller tiles (spatial 128 to 256, temporal 16)"},
+			}, Cost: "Slower; faint seams with small overlaps."},
+			{Fix: "lower_resolution", Title: "Fewer frames, or a lower resolution", Told: "Half the frames need about half the memory. To keep the sampled result, put Save Latent before the decoder and decode in a second run.", Cost: "A shorter or smaller video."},
+			{Fix: "lowvram_mode", Title: "Keep more VRAM free: `--reserve-vram 2`", Told: "Start ComfyUI with it. Last resort: `--cpu-vae`, which needs a lot of RAM and takes minutes.", Cost: "Slower."},
 		},
 		Sources: []string{comfyCode + "nodes.py", comfyCode + "comfy/cli_args.py", "https://github.com/kijai/ComfyUI-HunyuanVideoWrapper"},
 	},
 	{
 		ID: "comfyui/uncounted", Kinds: []fact.Kind{fact.TorchAsync}, If: when.All(uncounted, ledger.Crowded, when.Not(ledger.Roomy)), Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory[[ ({total})]]",
-		Means:    "{mine} of {total} is in tensors, and {asked} more was refused. The message does not split up the rest: this allocator (cudaMallocAsync) keeps freed memory in a pool that it does not count, and other programs may hold part of it.",
+		Means:    "The message does not say who holds the rest of {total}. This allocator (cudaMallocAsync) keeps freed memory in a pool that it does not count, and other programs may hold part of it. So start with the node that failed.",
 		Cures: []cause.Cure{
-			{Fix: "lower_resolution", Title: "Lower the resolution, or fewer frames, in the node that failed", Told: "Its name stands behind \"Error occurred when executing\", or it has a red frame. Half the width and height, batch_size 1, tiles where it has them; video: fewer frames first.", Cost: "A smaller result."},
+			{Fix: "lower_resolution", Title: "Use a lower resolution or fewer frames in the node that failed", Told: "It has a red frame in the workflow. Set half the width and height, batch_size 1, and tiles if it has them. Video: fewer frames first.", Cost: "A smaller result."},
 			comfyUnload, lookAround,
 		},
 		Sources: []string{"https://github.com/pytorch/pytorch/blob/main/c10/cuda/CUDAMallocAsyncAllocator.cpp", comfyCode + "execution.py"},
@@ -245,7 +246,7 @@ var comfyBare = []cause.Card{
 			return len(ledger.Trace(c)) == 0 && c.Asked.Has() && c.Mine.Has() && !ledger.Roomy(c) && !ledger.Crowded(c) && ledger.NeverFits(c) == ""
 		}, Cause: cause.BatchTooLarge, Weight: cause.Fair,
 		Headline: "ran out of graphics memory[[; {unnamed}]]", Figures: addon.Unsaid,
-		Means:   "{mine}[[ of {total}]] is this program's own: weights, and what a node works with. ComfyUI moves weights out where it needs room, so most often the work of one node is too large: a large image, many frames, the VAE. That node has a red frame in the workflow.",
+		Means:   "ComfyUI itself uses {mine}[[ of the {total}]]. It moves weights to RAM when it needs room, so usually the work of one node is too large: a large image, many frames, the VAE. That node has a red frame in the workflow.",
 		Cures:   []cause.Cure{redNode, comfyKeepFree, smallerFile},
 		Sources: []string{comfyCode + "execution.py", comfyCode + "comfy/model_management.py"},
 	},
@@ -253,22 +254,22 @@ var comfyBare = []cause.Card{
 		ID: "comfyui/bare", Kinds: []fact.Kind{fact.TorchAsync, fact.ComfyUnload, fact.ComfyTips}, If: func(c *ledger.Case) bool { return c.F().Requested == nil && !c.Root(inRAM...) }, Among: []string{cause.Unknown, cause.BatchTooLarge},
 		Headline: "ran out of graphics memory[[; {unnamed}]]",
 		Figures:  addon.Unsaid,
-		Means:    "{silent} ComfyUI moves weights out by itself, so most often the work of one node is too large: a large image, many frames, the VAE. That node has a red frame in the workflow.",
+		Means:    "{silent} ComfyUI moves weights to RAM by itself, so usually the work of one node is too large: a large image, many frames, the VAE. That node has a red frame in the workflow.",
 		Cures: []cause.Cure{
 			redNode,
 			comfyKeepFree,
-			{Fix: "restart_session", Title: "Make the next error name sizes", If: func(c *ledger.Case) bool { return c.Kind(fact.TorchAsync) }, Told: "Start with `--disable-cuda-malloc`: the next failure then says what was asked for, free and in use.", Cost: "Slightly more fragmentation."},
+			{Fix: "restart_session", Title: "Make the next error show sizes", If: func(c *ledger.Case) bool { return c.Kind(fact.TorchAsync) }, Told: "Start with `--disable-cuda-malloc`. The next error then says how much was requested, free and in use.", Cost: "Slightly more fragmentation."},
 		},
-		Later:   "If the first run works and the second fails: try Manager, Unload Models between them.",
+		Later:   "If the first run works and the second fails, click Unload Models (beside Manager) between them.",
 		Sources: []string{comfyCode + "comfy/cli_args.py", comfyCode + "execution.py"},
 	},
 }
 
 // redNode: the page marks the node that failed, a report names it.
 var redNode = cause.Cure{
-	Fix: "lower_resolution", Title: "Shrink the work of the node that failed", Told: "It has a red frame in the workflow; in a report it stands behind Node Type.", Ways: []cause.Way{
+	Fix: "lower_resolution", Title: "Find the node that failed, and give it less to do", Told: "It has a red frame in the workflow. In the error report it is named after Node Type.", Ways: []cause.Way{
 		{For: "KSampler and the like", Text: "half the width and height, batch_size 1; video: fewer frames (`length`) first"},
-		{For: "VAE Decode", Text: "VAE Decode (Tiled) instead, tile_size 256, with a video VAE temporal_size 16"},
-		{For: "A loader, or CLIP Text Encode", Text: "an fp8 or GGUF file of that model; text encoders also take `device` cpu"},
+		{For: "VAE Decode", Text: "replace it with VAE Decode (Tiled): tile_size 256, for video also temporal_size 16"},
+		{For: "A loader, or CLIP Text Encode", Text: "load an fp8 or GGUF file of that model; for text encoders you can also set `device` to cpu"},
 	}, Cost: "Less detail, or some seconds.",
 }

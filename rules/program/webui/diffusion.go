@@ -118,7 +118,7 @@ var FramePack = program.Program{
 		"upgrade_version":     step.Paste("text", "One-click package: update.bat; otherwise git pull in FramePack's folder."),
 	},
 	Remedies: map[string][]cause.Remedy{
-		cause.BatchTooLarge:       {{Fix: "lowvram_mode", Fit: cause.Cures}, {Fix: "efficient_attention", Fit: cause.Helps}, {Fix: "close_other_apps", Fit: cause.MayHelp}, {Fix: "restart_session", Fit: cause.MayHelp}},
+		cause.BatchTooLarge:       {{Fix: "lowvram_mode", Fit: cause.Cures, If: when.Not(inVAE)}, {Fix: "efficient_attention", Fit: cause.Helps, If: when.Not(inVAE)}, {Fix: "close_other_apps", Fit: cause.MayHelp}, {Fix: "restart_session", Fit: cause.MayHelp}},
 		cause.ModelTooLarge:       {{Fix: "lowvram_mode", Fit: cause.Cures}, {Fix: "close_other_apps", Fit: cause.Helps}, {Fix: "bigger_gpu", Fit: cause.LastResort}},
 		cause.OversizedAllocation: {{Fix: "efficient_attention", Fit: cause.Cures, If: when.Not(addon.Torch29)}, {Fix: "upgrade_version", Fit: cause.Helps}, {Fix: "bigger_gpu", Fit: cause.Helps}},
 	},

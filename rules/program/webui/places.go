@@ -18,16 +18,16 @@ import (
 var (
 	largerPageFile = cause.Cure{
 		Fix: "raise_pagefile", Title: "Enlarge the page file", Cost: "Disk space, a restart.",
-		Told: "Win+R, `sysdm.cpl`, Advanced, Performance: Settings, Advanced, Virtual memory: Change. Untick \"Automatically manage\", select an SSD with room, Custom size, 16384 to 49152 MB (more than now), Set, OK, restart.",
+		Told: "Press Win+R, run `sysdm.cpl`: Advanced, Performance: Settings, Advanced, Virtual memory: Change. Untick \"Automatically manage\", pick an SSD with room, Custom size 16384 to 49152 MB (more than now), Set, OK. Restart.",
 	}
 	closeForRAM = cause.Cure{
 		Fix: "close_other_apps", Title: "Close browser and games", Cost: "Free.",
-		Told: "Windows: Task Manager, Performance, Memory, \"Committed x / y GB\" should leave 10 GB or more before a model loads.",
+		Told: "In Task Manager, Performance, Memory, \"Committed x / y\": 10 GB or more should be left before a model loads.",
 	}
 	// roomSystems are what to look at where the log does not show the system.
 	roomSystems = []cause.Way{
-		{For: "Windows", Text: "Task Manager, Performance, Memory: is \"Committed x / y\" nearly full while it runs? Then a larger page file: `sysdm.cpl`, Advanced, Performance: Settings, Advanced, Virtual memory: untick automatic, 16384 to 49152 MB, Set, restart"},
-		{For: "Linux", Text: "`free -h` and `sudo dmesg -T | tail` while it runs: look for full RAM or an error of the driver"},
+		{For: "Windows", Text: "watch Task Manager, Performance, Memory while it runs. If \"Committed x / y\" is nearly full, enlarge the page file: `sysdm.cpl`, Advanced, Performance: Settings, Advanced, Virtual memory: untick automatic, 16384 to 49152 MB, Set, restart"},
+		{For: "Linux", Text: "run `free -h` and `sudo dmesg -T | tail` while it works: look for full RAM or a driver error"},
 	}
 )
 
@@ -35,13 +35,13 @@ var (
 func roomLeft(id string, holds func(*ledger.Case) bool, keepFree cause.Cure, sources ...string) cause.Card {
 	return cause.Card{
 		ID: id, Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, If: when.All(holds, ledger.Roomy, notAMD), Cause: cause.HostMemory, Weight: cause.Strong,
-		Headline: "was refused {asked} although {free} of the card was free",
-		Means:    "The card was not full. On Windows card memory also counts against RAM plus page file, and models in RAM use that up: the usual reason. Otherwise another program may have held the card for a moment. The log does not show which.",
-		Not:      "Allocator settings: {free} was free.",
+		Headline: "could not get {asked} although {free} of the card was free",
+		Means:    "The card was not full. On Windows the usual reason is that RAM plus page file were full: graphics memory counts against them too. Otherwise another program may have used the card for a moment. The log does not show which.",
+		Not:      "Allocator settings such as `max_split_size_mb`: enough memory was free.",
 		Cures: []cause.Cure{
 			{Fix: "raise_pagefile", Title: largerPageFile.Title, Told: largerPageFile.Told, Cost: largerPageFile.Cost, If: (*ledger.Case).Windows},
 			{Fix: "raise_pagefile", Title: "Check system memory (RAM)", Ways: roomSystems, Cost: "Disk space.", If: when.Not((*ledger.Case).Windows)},
-			{Fix: "close_other_apps", Title: "Restart, and run nothing else", Told: "Restart the program or the computer, keep browser and games closed, and watch `nvidia-smi -l 1` while it runs.", Cost: "Free."},
+			{Fix: "close_other_apps", Title: "Restart, and run nothing else", Told: "Restart the computer, keep browser and games closed, and watch `nvidia-smi -l 1` while it runs.", Cost: "Free."},
 			keepFree,
 		},
 		Sources: sources,
@@ -52,18 +52,18 @@ func roomLeft(id string, holds func(*ledger.Case) bool, keepFree cause.Cure, sou
 func amdRoomLeft(id string, holds func(*ledger.Case) bool, keepFree cause.Cure, sources ...string) cause.Card {
 	return cause.Card{
 		ID: id, Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(holds, ledger.Roomy, when.Not(notAMD), when.Not(carvedOut)), Cause: cause.SoftwareBug, Weight: cause.Strong,
-		Headline: "was refused {asked} although {free} of the card was free",
-		Means:    "The AMD card was not full: {mine%} of {total} is this program's[[, {slack} of it unused reserve]]. Possible reasons: RAM plus page file are used up (on Windows card memory counts against them); a limit below the card's size (an APU: about half of RAM); or memory that was freed a moment later. The log does not show which.",
-		Not:      "`PYTORCH_HIP_ALLOC_CONF=expandable_segments:True`:[[ it could gain {slack} at most, and]] many ROCm builds do not support it.",
+		Headline: "could not get {asked} although {free} of the card was free",
+		Means:    "The AMD card was not full. Possible reasons: RAM plus page file are full (on Windows graphics memory counts against them); a limit below the card's size (an APU gets about half of RAM); or memory was freed only a moment later. The log does not show which.",
+		Not:      "`PYTORCH_HIP_ALLOC_CONF=expandable_segments:True`: many ROCm builds do not support it.",
 		Cures: []cause.Cure{
 			{Fix: "restart_session", Title: "Restart with nothing else open, and watch the memory", Ways: []cause.Way{
-				{For: "Windows", Text: "Task Manager, Performance, Memory: if \"Committed x / y\" is nearly full when it fails, enlarge the page file: `sysdm.cpl`, Advanced, Performance: Settings, Advanced, Virtual memory: untick automatic, 16384 to 49152 MB, Set, restart"},
-				{For: "Linux", Text: "`watch -n1 rocm-smi --showmeminfo vram gtt`; if it always fails near the same figure, there is a limit: see `sudo dmesg -T | grep -i amdgpu`"},
+				{For: "Windows", Text: "watch Task Manager, Performance, Memory. If \"Committed x / y\" is nearly full when it fails, enlarge the page file: `sysdm.cpl`, Advanced, Performance: Settings, Advanced, Virtual memory: untick automatic, 16384 to 49152 MB, Set, restart"},
+				{For: "Linux", Text: "`watch -n1 rocm-smi --showmeminfo vram gtt`. If it always fails at the same figure, there is a limit: see `sudo dmesg -T | grep -i amdgpu`"},
 			}, Cost: "Free."},
 			keepFree,
-			{Fix: "upgrade_version", Title: "Update driver, ROCm and PyTorch together", Told: "Update the AMD driver and install the PyTorch wheels for that ROCm version; then the program itself.", Cost: "Half an hour."},
+			{Fix: "upgrade_version", Title: "Update driver, ROCm and PyTorch together", Told: "Update the AMD driver, install the PyTorch build for that ROCm version, then update the program itself.", Cost: "Half an hour."},
 		},
-		Later:   "If it always stops near the same amount: lower the resolution, or load fp8 or GGUF files, to stay below it.",
+		Later:   "If it always stops near the same amount, stay below it: a lower resolution, or fp8 or GGUF files.",
 		Sources: sources,
 	}
 }
@@ -72,13 +72,13 @@ func amdRoomLeft(id string, holds func(*ledger.Case) bool, keepFree cause.Cure, 
 func othersHold(id, shown string, holds func(*ledger.Case) bool, sources ...string) cause.Card {
 	return cause.Card{
 		ID: id, Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, If: when.All(holds, crowded, when.Not(ledger.Roomy)), Cause: cause.LeakedProcess, Weight: cause.Strong,
-		Headline: "ran out of graphics memory: PyTorch counts only {mine%} of the card as its own",
-		Means:    "PyTorch counts {mine} of {total} as its own in " + shown + "; {others} is neither free nor in that count. The driver takes some hundred MiB of it; the rest is {whose}.[[ {enough}]]",
+		Headline: "ran out of graphics memory, but uses only {mine%} of the card itself",
+		Means:    "PyTorch in " + shown + " uses {mine} of {total}; {others} is taken otherwise. The driver needs some hundred MiB of that. The rest is {whose}.[[ {enough}]]",
 		Figures:  outside,
 		Cures: []cause.Cure{
 			{Fix: "kill_stale_process", Title: seeWho.Title, Told: seeWho.Told, Steps: whoHolds, Cost: seeWho.Cost, If: othersMost},
 			{Fix: "close_other_apps", Title: seeWho.Title, Told: seeWho.Told, Steps: whoHolds, Cost: seeWho.Cost, If: when.Not(othersMost)},
-			{Fix: "restart_session", Title: "Restart the computer, start only this program", Told: "That ends whatever was left over. Turning off the browser's hardware acceleration frees some hundred MB.", Cost: "Free."},
+			{Fix: "restart_session", Title: "Restart the computer, start only this program", Told: "That ends all leftover processes. Turning off hardware acceleration in the browser frees some hundred MB more.", Cost: "Free."},
 			{Fix: "lower_resolution", Title: "Lower the resolution, or fewer frames", Told: "Half the width and height, batch size 1, tiles where the node has them; video: fewer frames at a time.", Cost: "A smaller result."},
 		},
 		Sources: sources,
@@ -86,7 +86,7 @@ func othersHold(id, shown string, holds func(*ledger.Case) bool, sources ...stri
 }
 
 var seeWho = cause.Cure{
-	Title: "Find and close what else is on the card", Told: "Close the program, then look who is left (Windows also: Task Manager, Details, column Dedicated GPU memory): end left-over python processes, games, browsers.", Cost: "Free.",
+	Title: "Find and close what else is on the card", Told: "Close this program, then list what is still on the card (Windows also: Task Manager, Details, column Dedicated GPU memory). End leftover python processes, games, browsers.", Cost: "Free.",
 }
 
 // whoHolds lists what is on the card.
@@ -99,12 +99,12 @@ func whoHolds(c *ledger.Case) []step.Step {
 
 // outside is what else may hold what PyTorch does not count.
 func outside(c *ledger.Case) map[string]string {
-	out := map[string]string{"whose": "most often another process (a second copy that did not end, a browser, a game), or memory that this program takes outside PyTorch; the log does not show which", "enough": ""}
+	out := map[string]string{"whose": "usually another program (a second copy that did not end, a browser, a game), or memory that this program uses outside PyTorch; the log does not show which", "enough": ""}
 	if c.Shortfall.Has() && c.Others.Bytes > c.Shortfall.Bytes+units.GiB {
-		out["enough"] = "If it were free, the refused request would fit."
+		out["enough"] = "If that were free, the request would fit."
 	}
 	if uncounted(c) {
-		out["whose"] = "most often another process (a second copy that did not end, a browser, a game), or freed memory that this allocator (cudaMallocAsync) keeps and does not count; the log does not show which"
+		out["whose"] = "usually another program (a second copy that did not end, a browser, a game), or freed memory that this allocator (cudaMallocAsync) keeps but does not count; the log does not show which"
 	}
 	for _, x := range c.F().OtherProcesses {
 		if x.Real() && !x.Own && 4*x.Bytes > c.Total.Bytes {
@@ -113,7 +113,7 @@ func outside(c *ledger.Case) map[string]string {
 		}
 	}
 	if !notAMD(c) {
-		out["whose"] = "another process (a second copy, a browser, a game), or MIOpen's workspace in this same program, which PyTorch does not count; the log does not show which"
+		out["whose"] = "another program (a second copy, a browser, a game), or workspace of AMD's MIOpen in this same program; the log does not show which"
 	}
 	return out
 }
@@ -128,11 +128,11 @@ func notAMD(c *ledger.Case) bool { return c.Backend != "rocm" }
 func conv3dRegression(id string, holds func(*ledger.Case) bool, more ...cause.Cure) cause.Card {
 	return cause.Card{
 		ID: id, Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"F.conv3d(", "torch.conv3d("}, If: when.All(holds, addon.Torch29, hugePiece, notAMD), Cause: cause.OversizedAllocation, Weight: cause.Strong,
-		Headline: "asked for {asked} in one piece for a 3D convolution: a known regression of PyTorch 2.9",
-		Means:    "It failed in a `conv3d`, most likely of the VAE. The line numbers in the traceback are those of PyTorch 2.9, which at 16 bit no longer uses cuDNN for it and unfolds the input instead: several times the memory of 2.8. The PyTorch project has confirmed this.",
-		Not:      "`expandable_segments`: it is one request of {asked}.",
+		Headline: "asked for {asked} at once in a 3D convolution: most likely a known bug of PyTorch 2.9",
+		Means:    "It failed in a `conv3d`, most likely in a video VAE. The traceback's line numbers match PyTorch 2.9. At 16 bit that version does not use cuDNN here and needs several times the memory of 2.8. The PyTorch project has confirmed this.",
+		Not:      "`expandable_segments`: this is one single request of {asked}.",
 		Cures: append([]cause.Cure{
-			{Fix: "upgrade_version", Title: "Install PyTorch 2.8, or cuDNN 9.15 with 2.9.1", Told: "In the Python that starts the program. PyTorch 2.9.1 uses cuDNN again after `pip install -U \"nvidia-cudnn-cu12>=9.15\"` (2.9.0 does not).", Kind: "shell", Text: "pip install torch==2.8.0 torchvision==0.23.0 torchaudio==2.8.0 --index-url https://download.pytorch.org/whl/cu128", Cost: "A download; xformers and other kernels must match."},
+			{Fix: "upgrade_version", Title: "Install PyTorch 2.8, or cuDNN 9.15 with 2.9.1", Told: "Run this in the Python that starts the program. Or keep PyTorch 2.9.1 and run `pip install -U \"nvidia-cudnn-cu12>=9.15\"` (this does not help 2.9.0).", Kind: "shell", Text: "pip install torch==2.8.0 torchvision==0.23.0 torchaudio==2.8.0 --index-url https://download.pytorch.org/whl/cu128", Cost: "A download; xformers and other kernels must match."},
 		}, more...),
 		Sources: []string{"https://github.com/pytorch/pytorch/issues/166643", "https://github.com/pytorch/pytorch/issues/166790", "https://github.com/nvidia-cosmos/cosmos-transfer2.5/pull/227", comfyThread + "10827"}, Solved: 2,
 	}
@@ -146,13 +146,13 @@ func apuCarvedOut(id string, holds func(*ledger.Case) bool, lean cause.Cure, sou
 	return cause.Card{
 		ID: id, Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, If: when.All(holds, carvedOut), Cause: cause.ModelTooLarge, Weight: cause.Decisive,
 		Headline: "found only {total} of graphics memory",
-		Means:    "Most likely this is an integrated GPU, and {total} is the part of RAM that the BIOS reserves for it; PyTorch sees no more. [[{underflow}]]The smallest usual model, SD 1.5, has about 2 GB of weights at 16 bit.",
+		Means:    "Most likely this is an integrated GPU, and {total} is the part of RAM that the BIOS reserves for it. [[{underflow}]]Even the smallest common model, SD 1.5, has about 2 GB of weights at 16 bit.",
 		Figures:  func(c *ledger.Case) map[string]string { return map[string]string{"underflow": addon.Underflow(c)} },
 		Not:      "`max_split_size_mb`, a smaller image: the weights alone are larger than {total}.",
 		Cures: []cause.Cure{
-			{Fix: "bigger_gpu", Title: "Raise the GPU's share of RAM in the BIOS", Told: "UMA Frame Buffer Size (also called Dedicated Graphics Memory): 4 GB, better 8 or more. The line `Total VRAM` at the start shows whether it worked.", Cost: "RAM for the rest."},
+			{Fix: "bigger_gpu", Title: "Raise the GPU's share of RAM in the BIOS", Told: "Set UMA Frame Buffer Size (or Dedicated Graphics Memory) to 4 GB, better 8 or more. The program shows the new size when it starts.", Cost: "Less RAM for other programs."},
 			lean,
-			{Fix: "use_smaller_model", Title: "Use SD 1.5 at 512 x 512, a pruned fp16 file", Told: "SDXL and Flux need far more. On the CPU (`--cpu` in ComfyUI) SD 1.5 takes minutes for each image.", Cost: "Lower quality."},
+			{Fix: "use_smaller_model", Title: "Use SD 1.5 at 512 x 512, a pruned fp16 file", Told: "SDXL and Flux need far more. SD 1.5 also runs on the CPU (`--cpu` in ComfyUI), in minutes for each image.", Cost: "Lower quality."},
 		},
 		Sources: sources,
 	}

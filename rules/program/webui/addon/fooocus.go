@@ -41,26 +41,26 @@ var (
 var FooocusMac = []cause.Card{
 	{
 		ID: "fooocus/mac-weights", Kinds: []fact.Kind{fact.MPSAlloc}, Said: Moving, If: onMac, Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Headline: "reached PyTorch's limit on this Mac, {limit}, while it loaded the weights",
-		Means:    "No image was begun[[: {merged}]]. {limit} is PyTorch's own limit, 1.7 times what macOS recommends for graphics[[ ({recommended}, usual for a Mac with {ram} GB: it swaps by now)]]. SDXL has about 7 GB of weights in all.",
+		Headline: "ran out of memory on this Mac (limit {limit}) while it loaded the model",
+		Means:    "It failed before the first step[[: {merged}]]. {limit} is PyTorch's limit, 1.7 times what macOS recommends for graphics[[ (a Mac with {ram} GB is already swapping by then)]]. SDXL has about 7 GB of weights in all.",
 		Figures:  macLimit,
 		Not:      "A smaller image, fewer steps, no upscale: it failed before the first step.",
 		Cures: []cause.Cure{
 			lifted,
-			{Fix: "close_other_apps", Title: "Turn off LoRAs and refiner, close other programs", Told: "Advanced, Model: every LoRA None (the default preset has one on), Refiner None; Performance Speed or Quality, as the others add a LoRA. Activity Monitor, Memory shows what else can be closed.", Cost: "Free."},
+			{Fix: "close_other_apps", Title: "Turn off LoRAs and refiner, close other programs", Told: "Advanced, Model: every LoRA None (the default preset has one on), Refiner None. Performance: Speed or Quality; the others add a LoRA. Activity Monitor, Memory shows what else to close.", Cost: "Free."},
 			forMacs,
 		},
 		Sources: []string{fooocus + "issues/980", fooocus + "issues/1139", fooocus + "issues/1341", fooocus + "blob/main/ldm_patched/modules/model_patcher.py", fooocus + "blob/main/presets/default.json"}, Solved: 2,
 	},
 	{
 		ID: "fooocus/mac", Kinds: []fact.Kind{fact.MPSAlloc}, If: onMac, Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Headline: "reached PyTorch's limit on this Mac, {limit}",
-		Means:    "[[{guess}. ]]{limit} is PyTorch's own limit, 1.7 times what macOS recommends for graphics[[ ({recommended}, usual for a Mac with {ram} GB, which is then already swapping)]]. Fooocus runs SDXL, with about 7 GB of weights.",
+		Headline: "ran out of memory on this Mac (limit {limit})",
+		Means:    "[[{guess}. ]]{limit} is PyTorch's limit, 1.7 times what macOS recommends for graphics[[ (a Mac with {ram} GB is already swapping by then)]]. Fooocus runs SDXL, with about 7 GB of weights.",
 		Figures:  macLimit,
-		Not:      "Fewer steps: each needs the same. `PYTORCH_CUDA_ALLOC_CONF`: it is for CUDA.",
+		Not:      "Fewer steps: every step needs the same memory. `PYTORCH_CUDA_ALLOC_CONF`: it is for CUDA.",
 		Cures: []cause.Cure{
 			onlyIf(fewMiB, lifted),
-			{Fix: "lower_resolution", Title: "Turn off upscale and refiner, one image at a time", Told: "Advanced: a smaller entry of Aspect Ratios, Image Number 1, no upscale; Model: Refiner None.", Cost: "Less detail."},
+			{Fix: "lower_resolution", Title: "Make one smaller image at a time, without upscale and refiner", Told: "Advanced: a smaller size in Aspect Ratios, Image Number 1, no upscale. Model: Refiner None.", Cost: "Less detail."},
 			onlyIf(when.Not(fewMiB), lifted), forMacs,
 		},
 		Sources: []string{fooocus + "issues/980", fooocus + "blob/main/readme.md", "pytorch/aten/src/ATen/mps/MPSAllocator.mm"}, Solved: 1,
@@ -87,7 +87,7 @@ func onlyIf(holds func(*ledger.Case) bool, it cause.Cure) cause.Cure {
 func macLimit(c *ledger.Case) map[string]string {
 	out := map[string]string{"recommended": "", "ram": "", "guess": "", "merged": ""}
 	if c.Near(Unmerged...) {
-		out["merged"] = "Fooocus was adding a LoRA to the weights, to a copy of each in 32 bit (so say the lines `ERROR diffusion_model`)"
+		out["merged"] = "Fooocus was adding a LoRA to the weights, at 32 bit (see the lines `ERROR diffusion_model`)"
 	}
 	if !c.In("fooocus") {
 		out["guess"] = "The line \"Total time\" is how Fooocus ends a run, so this is most likely Fooocus"

@@ -1,13 +1,13 @@
 package addon
 
 const (
-	noSteps  = "Fewer steps: each needs the same."
+	noSteps  = "Fewer steps: every step needs the same memory."
 	noTiles  = "Fewer steps: it failed in the VAE."
-	ownPlan  = "`--lowvram`: these nodes move their model by themselves. "
+	ownPlan  = "`--lowvram`: these nodes ignore it. "
 	slower   = "Slower."
 	shorter  = "A shorter or smaller clip."
 	fewer    = "Fewer frames, then a lower resolution"
-	decoding = "The VAE failed, in a decode or encode node: it handles many frames at once at full size."
+	decoding = "The VAE failed, which decodes or encodes the clip. It handles many frames at once at full size."
 )
 
 // Nodes are ComfyUI's custom nodes, the rows of one folder together, the special
@@ -32,23 +32,23 @@ var nodes = []Pack{
 		Folder: "comfyuihunyuanvideowrapper", At: []string{"vae/", ":decode", ":encode_keyframes"}, Types: []string{"HyVideoDecode", "HyVideoEncode"}, Part: "HunyuanVideo's decode node",
 		Means: decoding, Not: noTiles,
 		Knobs: []Knob{
-			{"vae_tiling", "Turn on tiling, with smaller tiles", "HunyuanVideo Decode: enable_vae_tiling on, auto_tile_size off, spatial_tile_sample_min_size 128; temporal_tiling_sample_size 32 if that is not enough.", "Slower; values below 64 in time can stutter."},
+			{"vae_tiling", "Turn on tiling, with smaller tiles", "HunyuanVideo Decode: enable_vae_tiling on, auto_tile_size off, spatial_tile_sample_min_size 128; temporal_tiling_sample_size 32 if that is not enough.", "Slower; below 64 in time the video can stutter."},
 			{"lower_resolution", fewer, "Lower num_frames (4n+1), then width and height.", shorter},
 		},
 	},
 	{
 		Folder: "comfyuihunyuanvideowrapper", At: []string{"text_encoder", "TextEncode", "encode_prompt", "text_encode"}, Types: []string{"HyVideoTextEncode", "DownloadAndLoadHyVideoTextEncoder"}, Weights: true, Part: "HunyuanVideo's text encoder",
-		Means: "It failed on the prompt: the text encoder is a language model of 8 billion parameters, 15 GB at 16 bit.", Not: "Fewer frames, VAE tiles: it failed in the text encoder.",
+		Means: "The text encoder, which reads the prompt, failed: the text encoder is a language model of 8 billion parameters, 15 GB at 16 bit.", Not: "Fewer frames, VAE tiles: it failed in the text encoder.",
 		Knobs: []Knob{
 			{"use_lower_quant", "Load the text encoder in 4 or 8 bit", "(Down)Load HunyuanVideo TextEncoder: quantization bnb_nf4 (or fp8_e4m3fn).", "Hardly any loss of quality."},
-			{"restart_session", "Unload other models first", "Manager: Unload Models before the run; Model Loader: load_device offload_device, so that the video model stays in RAM.", "Models load again."},
+			{"restart_session", "Unload other models first", "Click Unload Models (beside Manager) before the run. In the Model Loader set load_device to offload_device, so that the video model stays in RAM.", "Models load again."},
 		},
 	},
 	{
 		Folder: "comfyuihunyuanvideowrapper", Types: []string{"HyVideoSampler", "HyVideoModelLoader"}, Part: "HunyuanVideoWrapper's sampler",
-		Means: "The wrapper runs the 13B model with its own code. Memory depends on how many blocks are on the card, and on frames times pixels.", Not: ownPlan + noSteps,
+		Means: "The wrapper runs the 13B model itself, outside ComfyUI's memory plan. It needs memory for the blocks on the card, and for frames x pixels.", Not: ownPlan + noSteps,
 		Knobs: []Knob{
-			{"cpu_offload", "Turn on block swap", "Connect HunyuanVideo BlockSwap to the Model Loader: double_blocks_to_swap 20, single_blocks_to_swap 20 (up to 40), offload_txt_in and offload_img_in on; Model Loader: load_device offload_device.", "Slower, and RAM."},
+			{"cpu_offload", "Turn on block swap", "Connect HunyuanVideo BlockSwap to the Model Loader: double_blocks_to_swap 20, single_blocks_to_swap 20 (up to 40), offload_txt_in and offload_img_in on. In the Model Loader set load_device to offload_device.", "Slower, and RAM."},
 			{"use_lower_quant", "Load the model in 8 bit", "Model Loader: quantization fp8_e4m3fn, or an fp8 file.", "Slight loss of quality."},
 			{"lower_resolution", fewer, "Lower num_frames (4n+1), then width and height.", shorter},
 		},
@@ -63,11 +63,11 @@ var nodes = []Pack{
 	},
 	{
 		Folder: "comfyuicogvideoxwrapper", Types: []string{"CogVideoSampler", "DownloadAndLoadCogVideo", "CogVideoXModelLoader"}, Part: "CogVideoXWrapper's sampler",
-		Means: "The wrapper runs the model with its own code. The 5B model has 10 GB of weights at 16 bit; activations for frames times pixels come on top.", Not: ownPlan + noSteps,
+		Means: "The wrapper runs the model itself, outside ComfyUI's memory plan. The 5B model has 10 GB of weights at 16 bit. Working memory for the frames comes on top.", Not: ownPlan + noSteps,
 		Knobs: []Knob{
 			{"use_lower_quant", "Load the model in 8 bit", "Its loader: quantization fp8_e4m3fn, load_device offload_device; or (Down)load CogVideo GGUF Model.", "Slight loss of quality."},
 			{"cpu_offload", "Turn on sequential offload", "The same loader: enable_sequential_cpu_offload on (not together with quantization).", "Many times slower."},
-			{"lower_resolution", fewer, "num_frames 49 or less at the size for which the model was made; otherwise the 2B model.", shorter},
+			{"lower_resolution", fewer, "num_frames 49 or less, at the size the model was made for. Or use the 2B model.", shorter},
 		},
 	},
 	{
@@ -80,7 +80,7 @@ var nodes = []Pack{
 	},
 	{
 		Folder: "comfyuimochiwrapper", Types: []string{"MochiSampler", "DownloadAndLoadMochi"}, Part: "Mochi's sampler",
-		Means: "The wrapper runs the 10B model with its own code: 20 GB of weights at 16 bit, half of that at 8; activations for frames times pixels come on top.", Not: ownPlan + noSteps,
+		Means: "The wrapper runs the 10B model itself, outside ComfyUI's memory plan: 20 GB of weights at 16 bit, half of that at 8. Working memory for the frames comes on top.", Not: ownPlan + noSteps,
 		Knobs: []Knob{
 			{"use_lower_quant", "Load the model in 8 bit", "Its loader: precision fp8_e4m3fn, or a GGUF file.", "Slight loss of quality."},
 			{"lower_resolution", "Fewer frames", "Lower num_frames (6n+1).", shorter},
@@ -90,33 +90,33 @@ var nodes = []Pack{
 		Folder: "comfyuiltxvideo", At: []string{"tiled_vae_decode", ":decode", "/vae"}, Types: []string{"LTXVTiledVAEDecode", "LTXVSpatioTemporalTiledVAEDecode"}, Through: true, Part: "LTX-Video's decoding",
 		Means: decoding, Not: noTiles,
 		Knobs: []Knob{
-			{"vae_tiling", "Decode in tiles", "LTXV Spatio Temporal Tiled VAE Decode in place of VAE Decode: spatial_tiles 4 (then 6), temporal_tile_length 16; working_device cpu as a last resort.", slower},
+			{"vae_tiling", "Decode in tiles", "LTXV Spatio Temporal Tiled VAE Decode instead of VAE Decode: spatial_tiles 4 (then 6), temporal_tile_length 16; working_device cpu as a last resort.", slower},
 			{"lower_resolution", fewer, "Half of the frames need about half.", shorter},
 		},
 	},
 	{
 		Folder: "comfyuiltxvideo", Types: []string{"LTXVLoopingSampler", "LTXVTiledSampler", "LTXVBaseSampler"}, Through: true, Part: "LTX-Video's sampler",
-		Means: "All frames of a piece are on the card at once: memory grows with width, height and frames together.", Not: noSteps,
+		Means: "All frames of a section are on the card at once, so memory grows with width x height x frames.", Not: noSteps,
 		Knobs: []Knob{
-			{"lower_resolution", "Sample in pieces, or lower the resolution", "LTXV Looping Sampler: temporal_tile_size 80 or less, horizontal_tiles and vertical_tiles 2; otherwise fewer frames, half the width and height, then its spatial upscaler.", "Slower."},
-			{"use_lower_quant", "Load an fp8 or GGUF file", "Of the model and of its text encoder (T5 or Gemma).", "Slight loss of quality."},
-			{"lowvram_mode", "Keep more VRAM free: `--reserve-vram 4`", "Start ComfyUI with `--reserve-vram 4`; LTX-2: its Low VRAM loaders in place of the usual ones.", slower},
+			{"lower_resolution", "Sample in tiles, or lower the resolution", "LTXV Looping Sampler: temporal_tile_size 80 or less, horizontal_tiles and vertical_tiles 2. Other samplers: fewer frames, or half the width and height and then the spatial upscaler.", "Slower."},
+			{"use_lower_quant", "Load an fp8 or GGUF file", "For the model and for its text encoder (T5 or Gemma).", "Slight loss of quality."},
+			{"lowvram_mode", "Keep more VRAM free: `--reserve-vram 4`", "Start ComfyUI with it. For LTX-2 use its Low VRAM loaders.", slower},
 		},
 	},
 	{
 		Folder: "comfyuiframepackwrapper", Types: []string{"FramePackSampler", "LoadFramePackModel", "DownloadAndLoadFramePackModel", "FramePackSingleFrameSampler"}, Part: "FramePackWrapper's sampler",
-		Means: "The sampler moves the 13B model in and keeps gpu_memory_preservation GB of the card free for the work. The video is made in sections, so its length hardly matters.", Not: "A shorter video, fewer steps: each section needs the same.",
+		Means: "The sampler fills the card with the 13B model and leaves gpu_memory_preservation (in GB) free. That was too little. The video is made in sections, so its length hardly matters.", Not: "A shorter video, fewer steps: every section needs the same memory.",
 		Knobs: []Knob{
-			{"lowvram_mode", "Raise gpu_memory_preservation", "FramePackSampler: gpu_memory_preservation 2 higher than now (6 by default), then 2 more.", slower},
+			{"lowvram_mode", "Raise gpu_memory_preservation", "In FramePackSampler set gpu_memory_preservation to 8 (default 6), then 10.", slower},
 			{"use_lower_quant", "Load the model in 8 bit", "Load FramePackModel: quantization fp8_e4m3fn, load_device offload_device.", "Slight loss of quality."},
-			{"lower_resolution", "Lower base_resolution", "Find Nearest Bucket: base_resolution 512 in place of 640.", "A smaller clip."},
+			{"lower_resolution", "Lower base_resolution", "Find Nearest Bucket: base_resolution 512 instead of 640.", "A smaller clip."},
 		},
 	},
 	{
 		Folder: "comfyuiwanvideowrapper", At: []string{"t5", "encode_prompt"}, Types: []string{"WanVideoTextEncode", "LoadWanVideoT5TextEncoder"}, Weights: true, Part: "WanVideo's text encoder",
-		Means: "It failed on the prompt: UMT5-XXL has 11 GB of weights at 16 bit.", Not: "Fewer frames, VAE tiles: it failed in the text encoder.",
+		Means: "The text encoder, which reads the prompt, failed: UMT5-XXL has 11 GB of weights at 16 bit.", Not: "Fewer frames, VAE tiles: it failed in the text encoder.",
 		Knobs: []Knob{
-			{"cpu_offload", "Offload the text encoder to RAM", "Load WanVideo T5 TextEncoder: load_device offload_device; WanVideo TextEncode: force_offload on, so that it leaves the card afterwards.", "Some seconds."},
+			{"cpu_offload", "Offload the text encoder to RAM", "Load WanVideo T5 TextEncoder: load_device offload_device. WanVideo TextEncode: force_offload on, so that it leaves the card afterwards.", "Some seconds."},
 			{"use_lower_quant", "Load the text encoder in 8 bit", "The same loader: quantization fp8_e4m3fn, with the fp8 file of the encoder.", "Hardly any loss of quality."},
 		},
 	},
@@ -125,40 +125,40 @@ var nodes = []Pack{
 		Means: "The node samples all its frames as one batch and decodes them itself.", Not: ownPlan + noSteps,
 		Knobs: []Knob{
 			{"use_lower_quant", "Load the weights in 16 or 8 bit", "(Down)Load DynamiCrafterModel: dtype fp16 (not fp32), fp8_unet on.", "Slight loss of quality."},
-			{"lower_resolution", "Fewer frames, or the 512 model", "frames 16 or less; a 512 file instead of a 1024 one. Decode with ComfyUI's tiled VAE node.", shorter},
-			{"restart_session", "Unload it after the run", "keep_model_loaded off.", "It loads again each time."},
+			{"lower_resolution", "Fewer frames, or the 512 model", "Set frames to 16 or less. Load a 512 file instead of a 1024 one.", shorter},
+			{"restart_session", "Unload it after the run", "Set keep_model_loaded off.", "It loads again each time."},
 		},
 	},
 	// Upscalers.
 	{
 		Folder: "comfyuisupir", At: []string{":encode", ":decode", "autoencoder", "SUPIR_encode", "SUPIR_decode", "first_stage"}, Types: []string{"SUPIR_encode", "SUPIR_decode", "SUPIR_first_stage"}, Part: "SUPIR's VAE",
-		Means: "SUPIR Encode, First Stage or Decode failed, not the sampler: the VAE works at the size of the result.", Not: "Fewer steps: it failed in the VAE.",
+		Means: "SUPIR's VAE failed (Encode, First Stage or Decode), not the sampler. It works at the size of the result.", Not: "Fewer steps: it failed in the VAE.",
 		Knobs: []Knob{
 			{"vae_tiling", "Turn on use_tiled_vae", "use_tiled_vae on, encoder_tile_size and decoder_tile_size 512, then 256.", slower},
-			{"lower_resolution", "Upscale less", "Scale the input so that the longer side of the result stays below 2048; a second pass or a plain 2x upscaler for the rest.", "One more step."},
+			{"lower_resolution", "Upscale less", "Keep the longer side of the result below 2048. Do the rest in a second pass or with a plain 2x upscaler.", "One more step."},
 		},
 	},
 	{
 		Folder: "comfyuisupir", At: []string{"nodes.py:process"}, Types: []string{"SUPIR_Upscale"}, Part: "SUPIR_Upscale, SUPIR's first node",
-		Means: "SUPIR_Upscale puts SDXL and a control network of its own on the card as a whole (about 8 GB of weights at 16 bit, more on cards before RTX 30) and works at the size of the result: 2x is four times the pixels.", Not: ownPlan + noSteps,
+		Means: "SUPIR_Upscale puts SDXL and SUPIR's control network on the card whole: about 8 GB of weights at 16 bit, more on cards before RTX 30. It works at the size of the result: 2x has four times the pixels.", Not: ownPlan + noSteps,
 		Knobs: []Knob{
-			{"use_lower_quant", "Use SUPIR's later nodes, with fp8_unet", "Manager: update ComfyUI-SUPIR; then SUPIR Model Loader (v2) and SUPIR Sampler in place of SUPIR_Upscale: fp8_unet on, diffusion_dtype fp16, high_vram off.", "The workflow must be rebuilt."},
-			{"lower_resolution", "Upscale less", "A lower scale_by, or a smaller input image: at most 1024 pixels on the longer side of the result at first.", "A second pass."},
-			{"vae_tiling", "Turn on use_tiled_vae", "With encoder_tile_size_pixels 512 and decoder_tile_size_latent 64; keep_model_loaded off.", slower},
+			{"use_lower_quant", "Use SUPIR's newer nodes, with fp8_unet", "Update ComfyUI-SUPIR in the Manager. Then use SUPIR Model Loader (v2) and SUPIR Sampler instead of SUPIR_Upscale: fp8_unet on, diffusion_dtype fp16, high_vram off.", "The workflow must be rebuilt."},
+			{"lower_resolution", "Upscale less", "Lower scale_by, or use a smaller input image. Try a result of at most 1024 pixels on the longer side first.", "A second pass."},
+			{"vae_tiling", "Turn on use_tiled_vae", "Set encoder_tile_size_pixels 512, decoder_tile_size_latent 64, keep_model_loaded off.", slower},
 		},
 	},
 	{
 		Folder: "comfyuisupir", Types: []string{"SUPIR_sample", "SUPIR_model_loader", "SUPIR_conditioner"}, Part: "SUPIR, the upscaler",
-		Means: "SUPIR runs SDXL plus a control network of its own (about 8 GB of weights at 16 bit) at the size of the result: 2x is four times the pixels of the input.", Not: ownPlan + noSteps,
+		Means: "SUPIR runs SDXL plus its control network: about 8 GB of weights at 16 bit. It works at the size of the result: 2x has four times the pixels of the input.", Not: ownPlan + noSteps,
 		Knobs: []Knob{
 			{"use_lower_quant", "Load the UNet in 8 bit (fp8_unet)", "SUPIR Model Loader (v2): fp8_unet on, diffusion_dtype fp16, high_vram off.", "Hardly any loss of quality."},
 			{"vae_tiling", "Sample in tiles", "SUPIR Sampler: sampler TiledRestoreEDMSampler, sampler_tile_size 512 (1024 by default).", slower},
-			{"lower_resolution", "Upscale less", "Scale the input so that the longer side of the result stays below 2048.", "A second pass."},
+			{"lower_resolution", "Upscale less", "Keep the longer side of the result below 2048.", "A second pass."},
 		},
 	},
 	{
 		Folder: "comfyuiccsr", Types: []string{"CCSR_Upscale"}, Part: "CCSR, the upscaler",
-		Means: "CCSR works at the size of the result, with an SD 2.1 model and a control network of its own.", Not: ownPlan + noSteps,
+		Means: "CCSR runs an SD 2.1 model plus a control network, at the size of the result.", Not: ownPlan + noSteps,
 		Knobs: []Knob{
 			{"vae_tiling", "Turn on tiled sampling and small VAE tiles", "CCSR_Upscale: sampling_method ccsr_tiled_mixdiff, tile_size 512, vae_tile_size_encode and vae_tile_size_decode 512.", slower},
 			{"lower_resolution", "Upscale less", "A lower scale_by, keep_model_loaded off.", "A second pass."},
@@ -166,11 +166,11 @@ var nodes = []Pack{
 	},
 	{
 		Folder: "comfyuiultimatesdupscale", Types: []string{"UltimateSDUpscale"}, Through: true, Part: "Ultimate SD Upscale",
-		Means: "This node first enlarges the image with an upscale model, then redraws it tile by tile: one tile must fit beside the checkpoint and each ControlNet, and with tiled_decode off each tile goes through the VAE in one piece.", Not: noSteps,
+		Means: "This node first enlarges the image with an upscale model, then redraws it tile by tile. One tile must fit beside the checkpoint and each ControlNet.", Not: noSteps,
 		Knobs: []Knob{
 			{"vae_tiling", "Lower tile_width and tile_height", "tile_width and tile_height 512, tiled_decode on, batch_size 1 where it has that; mode_type Linear.", "Slower; seams can show."},
-			{"use_smaller_model", "Use a 2x upscale model, without ControlNet", "upscale_model a 2x file (a 4x model first makes 16 times the pixels); bypass ControlNet Tile as a test.", "Less detail."},
-			{"restart_session", "Upscale in a workflow of its own", "Save the image, click Manager: Unload Models, then upscale it with a workflow that does only that.", "One more step."},
+			{"use_smaller_model", "Use a 2x upscale model, without ControlNet", "Set upscale_model to a 2x file (a 4x model first makes 16 times the pixels). Bypass ControlNet Tile as a test.", "Less detail."},
+			{"restart_session", "Upscale in a separate workflow", "Save the image and click Unload Models (beside Manager). Then upscale it with a workflow that does only that.", "One more step."},
 		},
 	},
 	{
@@ -178,7 +178,7 @@ var nodes = []Pack{
 		Means: "It upscales many frames at once, at the size of the result.", Not: ownPlan + noSteps,
 		Knobs: []Knob{
 			{"vae_tiling", "Turn on tiled_vae and tiled_dit", "FlashVSR Ultra-Fast (Advanced): tiled_vae and tiled_dit on, tile_size 128, unload_dit on, scale 2.", slower},
-			{"lower_batch_size", "Use mode tiny-long, fewer frames", "mode tiny-long; Load Video: frame_load_cap 100, and the rest in further runs.", "Several runs."},
+			{"lower_batch_size", "Use mode tiny-long, fewer frames", "Set mode to tiny-long. In Load Video set frame_load_cap 100, and do the rest in further runs.", "Several runs."},
 		},
 	},
 	// Faces.
@@ -186,41 +186,41 @@ var nodes = []Pack{
 		// Its informative_sample (hacky.py, since 2024 sample_error_enhancer.py) is
 		// above every sampling in ComfyUI, so that only frames of its work count.
 		Folder: "comfyuiimpactpack", At: []string{":enhance_", ":do_detail", ":make_sam_mask", "animatediff_nodes.py"}, Types: []string{"FaceDetailer", "DetailerForEach", "SEGSDetailer"}, Through: true, Part: "the Impact Pack's detailer",
-		Means: "A detailer cuts out each face, enlarges it to guide_size (max_size at most), redraws it and puts it back, with the checkpoint, the detector and SAM on the card.", Not: noSteps,
+		Means: "A detailer cuts out each face, enlarges it to guide_size (at most max_size) and redraws it. Checkpoint, detector and SAM share the card.", Not: noSteps,
 		Knobs: []Knob{
-			{"lower_resolution", "Lower guide_size and max_size", "FaceDetailer: guide_size 384, max_size 768, bbox_crop_factor 2; tiled_encode and tiled_decode on where it has them.", "Less detail in large faces."},
-			{"cpu_offload", "Run SAM on the CPU, or without it", "SAMLoader: device_mode CPU, or no sam_model_opt (sam_detection_hint none).", "Coarser masks."},
+			{"lower_resolution", "Lower guide_size and max_size", "FaceDetailer: guide_size 384, max_size 768, bbox_crop_factor 2, tiled_encode and tiled_decode on (if it has them).", "Less detail in large faces."},
+			{"cpu_offload", "Run SAM on the CPU, or leave it out", "SAMLoader: device_mode CPU. Or disconnect sam_model_opt and set sam_detection_hint none.", "Coarser masks."},
 		},
 	},
 	{
 		Folder: "comfyuireactor", Types: []string{"ReActor"}, Part: "ReActor's face swap or its face restorer",
-		Means: "ReActor runs its swapper in ONNX Runtime and the face restorer in PyTorch, both beside ComfyUI's models, which do not make room for them. A restorer with 1024 or 2048 in its name enlarges each face to that.", Not: noSteps,
+		Means: "ReActor's face swapper and face restorer run beside ComfyUI's models, which do not make room for them. A restorer with 1024 or 2048 in its name enlarges each face to that size.", Not: noSteps,
 		Knobs: []Knob{
-			{"use_smaller_model", "Use a restorer of 512, or none", "ReActor Fast Face Swap: face_restore_model none or GFPGANv1.4, facedetection retinaface_mobile0.25; no Face Booster.", "Softer faces."},
-			{"restart_session", "Swap faces in a workflow of its own", "Save the images, Manager: Unload Models, then Load Image and ReActor alone; clips with frame_load_cap 100.", "One more step."},
+			{"use_smaller_model", "Use a 512 restorer, or none", "ReActor Fast Face Swap: face_restore_model none or GFPGANv1.4, facedetection retinaface_mobile0.25; no Face Booster.", "Softer faces."},
+			{"restart_session", "Swap faces in a separate workflow", "Save the images and click Unload Models (beside Manager). Then run Load Image and ReActor alone (clips: Load Video with frame_load_cap 100).", "One more step."},
 		},
 	},
 	{
 		Folder: "comfyuiliveportraitkj", Types: []string{"LivePortrait"}, Part: "LivePortrait's node",
-		Means: "Its networks are small (about 1 GB); most often the rest of the workflow fills the card, or the source images are very large.", Not: "`--lowvram`: these nodes do not follow it.",
+		Means: "LivePortrait's models are small (about 1 GB). So usually the rest of the workflow fills the card, or the source images are very large.", Not: "`--lowvram`: these nodes ignore it.",
 		Knobs: []Knob{
-			{"restart_session", "Run only this workflow, after Unload Models", "Manager: Unload Models, then this workflow alone; (Down)Load LivePortraitModels: precision fp16.", "Models load again."},
-			{"lower_resolution", "Scale the source down, fewer frames", "Source image at 1024 at most, Load Video: frame_load_cap 100.", "Several runs."},
+			{"restart_session", "Run only this workflow, after Unload Models", "Click Unload Models (beside Manager), then run this workflow alone. (Down)Load LivePortraitModels: precision fp16.", "Models load again."},
+			{"lower_resolution", "Scale the source down, fewer frames", "Source image at most 1024 pixels; Load Video: frame_load_cap 100.", "Several runs."},
 		},
 	},
 	{
 		Folder: "comfyuilatentsyncwrapper", Types: []string{"LatentSyncNode"}, Part: "LatentSync, the lip sync",
-		Means: "It runs its own diffusion model over 16 frames at a time; version 1.6 works at 512 pixels and asks for about 20 GB, 1.5 at 256 for 8.", Not: noSteps,
+		Means: "LatentSync runs its own diffusion model over 16 frames at a time. Version 1.6 works at 512 pixels and needs about 20 GB; version 1.5 at 256 pixels needs about 8.", Not: noSteps,
 		Knobs: []Knob{
-			{"use_smaller_model", "Use LatentSync 1.5 (256 pixels)", "Checkpoint and folder of LatentSync 1.5 in place of 1.6.", "A softer mouth."},
-			{"lower_resolution", "Shorter, smaller clips", "Load Video: frame_load_cap 250 (10 seconds), custom_height 720; join the parts.", "Several runs."},
-			{"restart_session", "Unload other models first", "Manager: Unload Models before the run.", "Models load again."},
+			{"use_smaller_model", "Use LatentSync 1.5 (256 pixels)", "Install the checkpoint and folder of LatentSync 1.5 instead of 1.6.", "A softer mouth."},
+			{"lower_resolution", "Use shorter, smaller clips", "Load Video: frame_load_cap 250 (10 seconds), custom_height 720. Join the parts.", "Several runs."},
+			{"restart_session", "Unload other models first", "Click Unload Models (beside Manager), then run this workflow.", "Models load again."},
 		},
 	},
 	// Masks, depth, transparency.
 	{
 		Folder: "comfyuilayerdiffuse", Types: []string{"LayeredDiffusionDecode"}, Through: true, At: []string{":decode", "layered_diffusion.py:decode", "estimate_augmented"}, Part: "Layer Diffuse Decode",
-		Means: "Transparency is decoded at full size, eight times turned and mirrored, for sub_batch_size images at once (16 by default).", Not: noSteps,
+		Means: "Transparency is decoded eight times at full size, for sub_batch_size images at once (16 by default).", Not: noSteps,
 		Knobs: []Knob{
 			{"lower_batch_size", "Lower sub_batch_size to 1", "Layer Diffuse Decode: sub_batch_size 1; Empty Latent: batch_size 1.", slower},
 			{"lower_resolution", "Lower the resolution", "Width and height in multiples of 64.", "Less detail."},
@@ -228,24 +228,24 @@ var nodes = []Pack{
 	},
 	{
 		Folder: "comfyuirmbg", Types: []string{"RMBG", "BiRefNet", "SAM2Segment", "SAM3Segment", "ClothesSegment"}, Part: "the background remover",
-		Means: "Masks are computed at process_res, not at the size of the image, one after another. BiRefNet's large variants need several GB at 2048.", Not: "`--lowvram`: this node loads its model by itself.",
+		Means: "Masks are computed at process_res, not at the size of the image. BiRefNet's large variants need several GB at 2048.", Not: "`--lowvram`: this node ignores it.",
 		Knobs: []Knob{
-			{"lower_resolution", "Lower process_res", "RMBG: process_res 1024, then 512; clips in parts (frame_load_cap 100).", "Coarser edges."},
+			{"lower_resolution", "Lower process_res", "RMBG: process_res 1024, then 512; clips in parts (Load Video: frame_load_cap 100).", "Coarser edges."},
 			{"use_smaller_model", "Use a smaller variant", "BiRefNet: BiRefNet_lite; SAM2: tiny or small, device CPU.", "Coarser edges."},
-			{"restart_session", "Unload other models first", "Manager: Unload Models before it, or run it in a workflow of its own.", "Models load again."},
+			{"restart_session", "Unload other models first", "Click Unload Models (beside Manager) first, or run it in a separate workflow.", "Models load again."},
 		},
 	},
 	{
 		Folder: "comfyuisegmentanything", Types: []string{"GroundingDinoSAMSegment", "SAMModelLoader"}, Part: "Segment Anything",
-		Means: "sam_vit_h has 2.6 GB of weights, and masks are made at the full size of the image; the loaded models stay on the card.", Not: "`--lowvram`: this node loads its model by itself.",
+		Means: "sam_vit_h has 2.6 GB of weights, and masks are made at the full size of the image. Loaded models stay on the card.", Not: "`--lowvram`: this node ignores it.",
 		Knobs: []Knob{
 			{"use_smaller_model", "Use a smaller SAM", "SAMModelLoader (segment anything): sam_vit_b (375MB) or mobile_sam(39MB).", "Coarser edges."},
-			{"lower_resolution", "Scale the image down first", "Scale it to 1024 first and the mask back up afterwards.", "Coarser edges."},
+			{"lower_resolution", "Scale the image down first", "Scale the image to 1024 pixels, and the mask back up afterwards.", "Coarser edges."},
 		},
 	},
 	{
 		Folder: "comfyuisegmentanything2", Types: []string{"Sam2", "DownloadAndLoadSAM2Model"}, Part: "Segment Anything 2",
-		Means: "For video all frames, and what was found in each, stay in memory until the clip is done.", Not: "`--lowvram`: this node loads its model by itself.",
+		Means: "For video, all frames and their results stay in memory until the clip is done.", Not: "`--lowvram`: this node ignores it.",
 		Knobs: []Knob{
 			{"use_smaller_model", "Use a smaller SAM 2", "(Down)Load SAM2Model: sam2.1_hiera_tiny or small, precision fp16; keep_model_loaded off.", "Coarser edges."},
 			{"lower_batch_size", "Process the clip in parts", "Load Video: frame_load_cap 100, custom_height 720.", "Several runs."},
@@ -255,25 +255,25 @@ var nodes = []Pack{
 		Folder: "comfyuicontrolnetaux", Types: []string{"DWPreprocessor", "DepthAnythingV2Preprocessor", "DepthAnythingPreprocessor", "OneFormer-", "Zoe-DepthMapPreprocessor", "OpenposePreprocessor"}, Part: "the ControlNet preprocessor",
 		Means: "It failed in the preprocessor that makes ControlNet's map. Its memory grows with its input resolution, not with the size of the result.", Not: "A smaller Empty Latent, fewer steps: it failed in the preprocessor.",
 		Knobs: []Knob{
-			{"lower_resolution", "Lower resolution to 512", "In the preprocessor: resolution 512 (of the shorter side); clips in parts (frame_load_cap 100).", "A coarser map."},
-			{"use_smaller_model", "Use a smaller variant or another preprocessor", "Depth Anything V2: ckpt_name depth_anything_v2_vits.pth; OneFormer: SAM or UniFormer instead; pose: DWPose with the TorchScript files.", "A coarser map."},
-			{"restart_session", "Make the map once and save it", "In a workflow of its own, then Load Image in its place.", "One more step."},
+			{"lower_resolution", "Lower resolution to 512", "In the preprocessor: resolution 512 (of the shorter side); clips in parts (Load Video: frame_load_cap 100).", "A coarser map."},
+			{"use_smaller_model", "Use a smaller variant or another preprocessor", "Depth Anything V2: ckpt_name depth_anything_v2_vits.pth. Instead of OneFormer: SAM or UniFormer. Pose: DWPose with the TorchScript files.", "A coarser map."},
+			{"restart_session", "Make the map once and save it", "Do it in a separate workflow. Then use Load Image instead of the preprocessor.", "One more step."},
 		},
 	},
 	{
 		Folder: "comfyuidepthanythingv2", Types: []string{"DepthAnything_V2"}, Part: "Depth Anything V2",
-		Means: "It computes depth at the size of the image, for all frames that go in.", Not: "`--lowvram`: this node loads its model by itself.",
+		Means: "It computes depth at the size of the image, for all frames that go in.", Not: "`--lowvram`: this node ignores it.",
 		Knobs: []Knob{
-			{"lower_resolution", "Scale the image down, fewer frames", "Scale the image to 1024 first; clips in parts (frame_load_cap 100).", "A coarser map."},
+			{"lower_resolution", "Scale the image down, fewer frames", "Scale the image to 1024 first; clips in parts (Load Video: frame_load_cap 100).", "A coarser map."},
 			{"use_smaller_model", "Use the small model", "depth_anything_v2_vits_fp16, precision fp16.", "A coarser map."},
 		},
 	},
 	{
 		Folder: "comfyuiframeinterpolation", Types: []string{"RIFE VFI", "FILM VFI", "GMFSS Fortuna VFI", "IFRNet VFI"}, Part: "the frame interpolation",
-		Means: "Two frames at a time are on the card, at 32 bit and at full size; clear_cache_after_n_frames says how long leftovers stay. FILM takes several times what RIFE takes, most of all at 4K or with a multiplier above 2.", Not: "",
+		Means: "Two frames at a time are on the card, at 32 bit and full size. FILM needs several times the memory of RIFE, especially at 4K or with a multiplier above 2.", Not: "",
 		Knobs: []Knob{
-			{"lower_batch_size", "Set clear_cache_after_n_frames to 1", "clear_cache_after_n_frames 1, batch_size 1 where it has that, multiplier 2 (a second pass for 4).", slower},
-			{"use_smaller_model", "Use RIFE in place of FILM", "RIFE VFI: rife49 or rife47, fast_mode on, ensemble off, scale_factor 0.5 for 4K, dtype float16 where it has that.", "Fast motion smears a little more."},
+			{"lower_batch_size", "Set clear_cache_after_n_frames to 1", "Also batch_size 1 (if it has that) and multiplier 2 (a second pass makes 4).", slower},
+			{"use_smaller_model", "Use RIFE instead of FILM", "RIFE VFI: rife49 or rife47, fast_mode on, ensemble off; for 4K scale_factor 0.5.", "Fast motion smears a little more."},
 			{"lower_resolution", "Interpolate before upscaling", "Half the width and height needs a quarter.", "None."},
 		},
 	},
@@ -282,46 +282,46 @@ var nodes = []Pack{
 		Folder: "comfyuiflorence2", Types: []string{"Florence2Run", "DownloadAndLoadFlorence2Model"}, Weights: true, Part: "Florence-2",
 		Means: "Florence-2 is small (0.5 to 1.6 GB), so most likely other models of the workflow fill the card.", Not: "A smaller Empty Latent: captioning does not use it.",
 		Knobs: []Knob{
-			{"restart_session", "Caption in a run of its own, then unload it", "Florence2Run: keep_model_loaded off; run it in a workflow of its own, or Unload Models before it.", "Models load again."},
+			{"restart_session", "Caption in a separate run, then unload it", "Florence2Run: keep_model_loaded off. Run it in a separate workflow, or click Unload Models (beside Manager) first.", "Models load again."},
 			{"use_smaller_model", "Use the base model at fp16", "DownloadAndLoadFlorence2Model: Florence-2-base, precision fp16, attention sdpa.", "Plainer captions."},
 		},
 	},
 	{
 		Folder: "comfyuiqwenvl", Types: []string{"AILab_QwenVL"}, Weights: true, Part: "the QwenVL node",
-		Means: "It loads a whole vision language model beside the models of the image: 7B or 8B has 16 GB at 16 bit. Large images and many frames become thousands of tokens.", Not: "`--lowvram`: this node loads its model by itself.",
+		Means: "The node loads a whole vision language model beside the image models: a 7B or 8B model has 16 GB at 16 bit. Large images and many frames add thousands of tokens.", Not: "`--lowvram`: this node ignores it.",
 		Knobs: []Knob{
-			{"use_lower_quant", "Load it in 4 bit", "quantization 4-bit (VRAM-friendly), or a 2B to 4B model; keep_model_loaded off.", "Slight loss of quality."},
+			{"use_lower_quant", "Load it in 4 bit", "Set quantization to 4-bit (VRAM-friendly) and keep_model_loaded off. Or use a 2B to 4B model.", "Slight loss of quality."},
 			{"lower_resolution", "Scale the image down, fewer frames", "Scale the image to about 1 megapixel first; frame_count 8 or less.", "Less detail."},
-			{"restart_session", "Write the prompt in a run of its own", "Then Manager: Unload Models.", "One more step."},
+			{"restart_session", "Write the prompt in a separate run", "Then click Unload Models (beside Manager) and make the image.", "One more step."},
 		},
 	},
 	{
 		Folder: "comfyuijoycaption", Types: []string{"JC_", "JoyCaption"}, Weights: true, Part: "JoyCaption",
-		Means: "JoyCaption is a model of 8 billion parameters: 17 GB at 16 bit, 9 at 8, 6 at 4.", Not: "`--lowvram`: this node loads its model by itself.",
+		Means: "JoyCaption is a model of 8 billion parameters: 17 GB at 16 bit, 9 at 8, 6 at 4.", Not: "`--lowvram`: this node ignores it.",
 		Knobs: []Knob{
-			{"use_lower_quant", "Load it in 4 bit", "quantization Maximum Savings (4-bit), or its GGUF node; memory_management Clear After Run.", "Slight loss of quality."},
-			{"restart_session", "Caption in a run of its own", "Then Manager: Unload Models.", "One more step."},
+			{"use_lower_quant", "Load it in 4 bit", "Set quantization to Maximum Savings (4-bit), or use its GGUF node. Set memory_management to Clear After Run.", "Slight loss of quality."},
+			{"restart_session", "Caption in a separate run", "Then click Unload Models (beside Manager) and make the image.", "One more step."},
 		},
 	},
 	{
 		Folder: "joycaptioncomfyui", Types: []string{"JJC_"}, Weights: true, Part: "JoyCaption",
-		Means: "JoyCaption is a model of 8 billion parameters: 17 GB at 16 bit, 9 at 8, 6 at 4.", Not: "`--lowvram`: this node loads its model by itself.",
+		Means: "JoyCaption is a model of 8 billion parameters: 17 GB at 16 bit, 9 at 8, 6 at 4.", Not: "`--lowvram`: this node ignores it.",
 		Knobs: []Knob{
-			{"use_lower_quant", "Load it in 4 bit", "memory_mode Maximum Savings (4-bit), keep_loaded off.", "Slight loss of quality."},
-			{"restart_session", "Caption in a run of its own", "Then Manager: Unload Models.", "One more step."},
+			{"use_lower_quant", "Load it in 4 bit", "Set memory_mode to Maximum Savings (4-bit) and keep_loaded off.", "Slight loss of quality."},
+			{"restart_session", "Caption in a separate run", "Then click Unload Models (beside Manager) and make the image.", "One more step."},
 		},
 	},
 	{
 		Folder: "comfyuimmaudio", Types: []string{"MMAudio"}, Part: "MMAudio's node",
-		Means: "It encodes all frames of the clip, then makes the sound for its whole length at once; the video workflow's models may still be on the card.", Not: noSteps,
+		Means: "MMAudio encodes all frames of the clip and makes the sound for the whole length at once. The video workflow's models may still be on the card.", Not: noSteps,
 		Knobs: []Knob{
-			{"restart_session", "Make the sound in a run of its own", "Save the clip, Unload Models, then Load Video and MMAudio alone; MMAudio Sampler: force_offload on.", "One more step."},
+			{"restart_session", "Make the sound in a separate run", "Save the clip and click Unload Models (beside Manager). Then run Load Video and MMAudio alone, with force_offload on in MMAudio Sampler.", "One more step."},
 			{"half_precision", "Use fp16 and a duration of 8 seconds", "MMAudio ModelLoader and FeatureUtilsLoader: precision fp16; duration 8.", "No audible difference; shorter sound."},
 		},
 	},
 	{
 		Folder: "comfyuivibevoice", Types: []string{"VibeVoiceTTS"}, Part: "VibeVoice",
-		Means: "The Large model has about 18 GB of weights at 16 bit, 1.5B about 5; long scripts add a cache that grows with the text.", Not: "`--lowvram`: this node moves its model by itself.",
+		Means: "The Large model has about 18 GB of weights at 16 bit, 1.5B about 5; long scripts add a cache that grows with the text.", Not: "`--lowvram`: this node ignores it.",
 		Knobs: []Knob{
 			{"use_lower_quant", "Load the language model in 4 bit", "VibeVoice TTS: quantize_llm_4bit on, force_offload on; or the 1.5B model.", "Slight loss of quality."},
 			{"lower_context", "Use shorter scripts", "Some paragraphs at a time; join the files.", "Several runs."},
@@ -329,56 +329,56 @@ var nodes = []Pack{
 	},
 	{
 		Folder: "vibevoicecomfyui", Types: []string{"VibeVoiceSingleSpeakerNode", "VibeVoiceMultipleSpeakersNode"}, Part: "VibeVoice",
-		Means: "The Large model has about 18 GB of weights at 16 bit, 1.5B about 5; long scripts add a cache that grows with the text.", Not: "`--lowvram`: this node moves its model by itself.",
+		Means: "The Large model has about 18 GB of weights at 16 bit, 1.5B about 5; long scripts add a cache that grows with the text.", Not: "`--lowvram`: this node ignores it.",
 		Knobs: []Knob{
 			{"use_lower_quant", "Load the language model in 4 bit", "quantize_llm 4bit, free_memory_after_generate on; or the 1.5B model.", "Slight loss of quality."},
-			{"lower_context", "Lower max_words_per_chunk", "To 100, in the node.", "Several pieces."},
+			{"lower_context", "Lower max_words_per_chunk", "Set it to 100 in the node.", "Several pieces."},
 		},
 	},
 	// Pictures with models of their own.
 	{
 		Folder: "comfyuikwaikolorswrapper", Types: []string{"DownloadAndLoadChatGLM3", "LoadChatGLM3", "KolorsTextEncode"}, At: []string{"chatglm", "text_encode", ":encode"}, Weights: true, Part: "Kolors' text encoder",
-		Means: "Its text encoder is ChatGLM3 with 6 billion parameters: 12 GB at 16 bit, more than Kolors itself.", Not: "A smaller image: it failed in the text encoder.",
+		Means: "Kolors' text encoder is ChatGLM3 (6B): 12 GB at 16 bit, more than Kolors itself.", Not: "A smaller image: it failed in the text encoder.",
 		Knobs: []Knob{
 			{"use_lower_quant", "Load ChatGLM3 in 4 bit", "(Down)load ChatGLM3 Model: precision quant4 (quant8 needs about 8 GB).", "Hardly any loss of quality."},
-			{"restart_session", "Unload other models first", "Manager: Unload Models before the run.", "Models load again."},
+			{"restart_session", "Unload other models first", "Click Unload Models (beside Manager), then run this workflow.", "Models load again."},
 		},
 	},
 	{
 		Folder: "comfyuikwaikolorswrapper", Types: []string{"KolorsSampler"}, Part: "the Kolors sampler",
-		Means: "The sampler runs Kolors (a network of SDXL's size, 5 GB at 16 bit) with its own code, beside ChatGLM3 where that was not unloaded.", Not: ownPlan + noSteps,
+		Means: "The sampler runs Kolors (5 GB at 16 bit) itself, outside ComfyUI's memory plan. ChatGLM3 may still be on the card too.", Not: ownPlan + noSteps,
 		Knobs: []Knob{
 			{"use_lower_quant", "Load ChatGLM3 in 4 bit", "(Down)load ChatGLM3 Model: precision quant4.", "Hardly any loss of quality."},
-			{"lower_resolution", "Lower the resolution", "1024 x 1024 or smaller: width and height in Kolors Sampler; VAE Decode (Tiled) behind it.", "Less detail."},
+			{"lower_resolution", "Lower the resolution", "Kolors Sampler: width and height 1024 or less. Put VAE Decode (Tiled) behind it.", "Less detail."},
 		},
 	},
 	{
 		Folder: "comfyuihidreamsampler", Types: []string{"HiDreamSampler", "HiDreamImg2Img"}, Weights: true, Part: "the HiDream sampler",
-		Means: "HiDream has 17 billion parameters, and Llama 3.1 8B with T5 and two CLIPs as text encoders; the node loads all of it by itself. full, dev and fast are quantised while they load and want about 27 GB, the nf4 files about 15.", Not: ownPlan + noSteps,
+		Means: "The node loads HiDream (17B) and its text encoders (Llama 3.1 8B, T5, two CLIPs) itself. The full, dev and fast models need about 27 GB, the nf4 files about 15.", Not: ownPlan + noSteps,
 		Knobs: []Knob{
-			{"use_lower_quant", "Use an nf4 model", "model_type fast-nf4 or dev-nf4.", "Slight loss of quality."},
-			{"use_smaller_model", "Use ComfyUI's own HiDream nodes", "With an fp8 or GGUF file of the model and fp8 text encoders: ComfyUI then moves them one by one.", "The workflow must be rebuilt."},
+			{"use_lower_quant", "Use an nf4 model", "Set model_type to fast-nf4 or dev-nf4.", "Slight loss of quality."},
+			{"use_smaller_model", "Use ComfyUI's own HiDream nodes", "Load an fp8 or GGUF file of the model and fp8 text encoders. ComfyUI then moves them one by one.", "The workflow must be rebuilt."},
 		},
 	},
 	{
 		Folder: "comfyuihunyuan3dwrapper", At: []string{"vae", "volume", "decode", "octree"}, Types: []string{"Hy3DVAEDecode"}, Part: "Hunyuan3D's shape decoding",
-		Means: "The shape is decoded at octree_resolution points in each direction (512 has 2.4 times the points of 384), num_chunks of them at once.", Not: noSteps,
+		Means: "The shape is decoded on a grid of octree_resolution in each direction: 512 has 2.4 times the points of 384. num_chunks points are computed at once.", Not: noSteps,
 		Knobs: []Knob{
 			{"lower_resolution", "Lower octree_resolution and num_chunks", "Hy3D VAE Decode: octree_resolution 256, num_chunks 4000, enable_flash_vdm on.", "Less detail."},
-			{"restart_session", "Turn on force_offload", "Keep force_offload on in every node, and Unload Models before the run.", slower},
+			{"restart_session", "Turn on force_offload", "Turn force_offload on in every node, and click Unload Models (beside Manager) before the run.", slower},
 		},
 	},
 	{
 		Folder: "comfyuihunyuan3dwrapper", At: []string{"multiview", "MultiView", "hy3dpaint", "texgen", "render", "bake"}, Types: []string{"Hy3DSampleMultiView", "Hy3DRenderMultiView", "Hy3DBakeFromMultiview", "Hy3DDelightImage"}, Part: "Hunyuan3D's texture",
-		Means: "Texturing samples all views at once with a model of SD 2.1's size, about 16 GB at the default sizes.", Not: noSteps,
+		Means: "Texturing samples all views at once, which needs about 16 GB at the default sizes.", Not: noSteps,
 		Knobs: []Knob{
 			{"lower_resolution", "Lower the texture size, fewer views", "Hy3D Render MultiView: render_size 1024, texture_size 1024; Hy3D Sample MultiView: view_size 512 or less, fewer views in Hy3D Camera Config.", "Coarser texture."},
-			{"restart_session", "Texture in a run of its own", "Export the mesh, Unload Models, then Hy3D Load Mesh and the texture nodes alone.", "One more step."},
+			{"restart_session", "Texture in a separate run", "Export the mesh and click Unload Models (beside Manager). Then run Hy3D Load Mesh and the texture nodes alone.", "One more step."},
 		},
 	},
 	{
 		Folder: "comfyuiiftrellis", Types: []string{"IF_TrellisImageTo3D", "IF_TrellisCheckpointLoader"}, Part: "TRELLIS",
-		Means: "Structure, shape and textures are computed one after another on the card.", Not: "`--lowvram`: these nodes load their model by themselves.",
+		Means: "Structure, shape and textures are computed one after another on the card.", Not: "`--lowvram`: these nodes ignore it.",
 		Knobs: []Knob{
 			{"half_precision", "Turn on use_fp16", "Trellis Model Loader: use_fp16 on.", "No visible difference."},
 			{"lower_resolution", "Lower texture_size", "texture_size 512, texture_mode fast (not opt), one input image.", "Coarser texture."},
@@ -386,7 +386,7 @@ var nodes = []Pack{
 	},
 	{
 		Folder: "comfyuinunchaku", Types: []string{"NunchakuFluxDiTLoader", "NunchakuQwenImageDiTLoader"}, Through: true, Weights: true, Part: "a Nunchaku model",
-		Means: "Nunchaku's 4-bit transformer is 6 to 12 GB and offloads by itself: cpu_offload auto is on below 14 to 15 GB only. The text encoder comes on top.", Not: "`--lowvram`: the transformer does not follow it.",
+		Means: "Nunchaku's 4-bit model takes 6 to 12 GB. cpu_offload auto offloads it only on cards below 14 to 15 GB. The text encoder comes on top.", Not: "`--lowvram`: Nunchaku ignores it.",
 		Knobs: []Knob{
 			{"cpu_offload", "Set cpu_offload to enable", "Nunchaku FLUX DiT Loader (or Qwen-Image's, with num_blocks_on_gpu 1): cpu_offload enable.", "Somewhat slower."},
 			{"use_lower_quant", "Use a smaller text encoder", "t5xxl_fp8_e4m3fn, or Nunchaku Text Encoder Loader V2 with its 4-bit T5.", "Hardly any loss of quality."},

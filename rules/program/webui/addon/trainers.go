@@ -6,28 +6,28 @@ import (
 )
 
 const (
-	trainsWhole = "Training keeps the model, the trained weights' optimizer and each layer's activations on the card; sampling alone needs far less."
-	noSampler   = "`--lowvram`, VAE tiles, fewer steps: they act on sampling, and this trains."
+	trainsWhole = "Training keeps the model, the optimizer state and each layer's activations on the card. It needs far more than making an image."
+	noSampler   = "`--lowvram`, VAE tiles, fewer steps: they are for making images, not for training."
 )
 
 // trainers are nodes that train inside ComfyUI.
 var trainers = []Pack{
 	{
 		Folder: "comfyuifluxtrainer", Types: []string{"FluxTrain", "InitFluxLoRATraining", "InitFluxTraining", "InitSD3LoRATraining", "InitSDXLLoRATraining"}, Through: true, Part: "FluxTrainer, which trains",
-		Means: trainsWhole + " The Init node sets what is kept where.", Not: noSampler,
+		Means: trainsWhole + " The Init node decides what stays where.", Not: noSampler,
 		Knobs: []Knob{
-			{"cpu_offload", "Swap blocks, cache the text encoders", "In the Init node of the training: blocks_to_swap 18 (Flux: up to 35; SD 3.5 Large: 36, Medium: 22), cache_text_encoder_outputs and cache_latents disk, fp8_base on, highvram off, gradient_checkpointing enabled.", "Slower, and RAM."},
-			{"lower_batch_size", "Batch 1, at 512", "TrainDatasetAdd: batch_size 1 (2 by default), width, height and max_bucket_reso 512; 384 if they are at 512 already.", "Slower, or less detail."},
-			{"half_precision", "Use an optimizer of fewer bits", "Optimizer Config: adamw8bit; or Optimizer Config Adafactor, with which the whole of Flux (Init Flux Training) is trained.", "Slight."},
+			{"cpu_offload", "Swap blocks, cache the text encoders", "In the Init node: blocks_to_swap 18 (up to 35 for Flux, 36 for SD 3.5 Large, 22 for Medium), cache_text_encoder_outputs and cache_latents disk, fp8_base on, highvram off, gradient_checkpointing enabled.", "Slower, and RAM."},
+			{"lower_batch_size", "Train with batch 1 at 512 pixels", "TrainDatasetAdd: batch_size 1 (2 by default); width, height and max_bucket_reso 512, or 384 if they are 512 already.", "Slower, or less detail."},
+			{"half_precision", "Use an optimizer that needs less memory", "Optimizer Config: adamw8bit. For full training (Init Flux Training): Optimizer Config Adafactor.", "Slight."},
 		},
 	},
 	{
 		Folder: "comfyextras", Types: []string{"TrainLora"}, Part: "Train LoRA, which trains",
 		Means: trainsWhole, Not: noSampler,
 		Knobs: []Knob{
-			{"cpu_offload", "Turn on gradient_checkpointing and offloading", "Train LoRA: gradient_checkpointing on; bypass_mode and offloading on (versions that have them).", "Slower, and RAM."},
-			{"lower_batch_size", "batch_size 1, smaller images", "Train LoRA: batch_size 1, and grad_accumulation_steps as many as the batch had. Resize the pictures to 512 or 768 before VAE Encode.", "Slower, or less detail."},
-			{"use_lower_quant", "Train on an fp8 model, a lower rank", "An fp8 file in the loader with bypass_mode on; rank 4, training_dtype and lora_dtype bf16.", "Slight loss of quality."},
+			{"cpu_offload", "Turn on gradient_checkpointing and offloading", "In the Train LoRA node: gradient_checkpointing on; also bypass_mode and offloading, if your version has them.", "Slower, and RAM."},
+			{"lower_batch_size", "Set batch_size 1, use smaller images", "In Train LoRA: batch_size 1, and grad_accumulation_steps set to the old batch size. Resize the pictures to 512 or 768 before VAE Encode.", "Slower, or less detail."},
+			{"use_lower_quant", "Train on an fp8 model, with a lower rank", "Load an fp8 file with bypass_mode on. Set rank 4, training_dtype and lora_dtype bf16.", "Slight loss of quality."},
 		},
 	},
 }
@@ -35,9 +35,9 @@ var trainers = []Pack{
 // Unsaid is what ComfyUI's log does not say: which node failed, and how much was
 // asked for.
 func Unsaid(c *ledger.Case) map[string]string {
-	out := map[string]string{"silent": "The lines here do not say how much was asked for or free."}
+	out := map[string]string{"silent": "The log does not say how much memory was requested or free."}
 	if c.Kind(fact.TorchAsync) {
-		out["silent"] = "Its allocator (cudaMallocAsync) does not say how much was asked for or free."
+		out["silent"] = "The message does not say how much memory was requested or free."
 	}
 	if !c.Near(Nodes.typed...) && Nodes.Of(c) == nil {
 		out["unnamed"] = "the log does not name the node"
@@ -48,7 +48,10 @@ func Unsaid(c *ledger.Case) map[string]string {
 // Ended is who ended ComfyUI, as far as the log shows it.
 func Ended(c *ledger.Case) map[string]string {
 	if c.Near("earlyoom") {
-		return map[string]string{"ended": "The earlyoom daemon ended it: available RAM and free swap were both below its limits (its options `-m` and `-s`, 10 % each unless set)."}
+		return map[string]string{"ended": "The earlyoom daemon killed it: free RAM and free swap were both below its limits (options `-m` and `-s`, 10 % by default)."}
 	}
-	return map[string]string{"ended": "The log ends without an error of ComfyUI's own, as it does when the system ends a program for lack of RAM (on Windows RAM and page file): of the machine, the virtual machine or the container."}
+	if c.Kind(fact.KernelKill, fact.ContainerKill) {
+		return map[string]string{"ended": "The system killed ComfyUI because RAM, or the limit of its container, was full."}
+	}
+	return map[string]string{"ended": "ComfyUI stopped without an error message of its own. That usually means the system killed it because RAM was full (on Windows RAM plus page file; in a container or VM its limit)."}
 }

@@ -18,7 +18,7 @@ const docs = "https://huggingface.co/docs/diffusers/optimization/memory"
 // fourBits loads FLUX.2's 4-bit files into RAM: without device_map they go to
 // the card as they are read.
 var fourBits = cause.Cure{
-	Fix: "use_lower_quant", Title: "Load it in 4 bit, into RAM first", Told: "The larger part takes about 18 GB in 4 bit. `device_map=\"cpu\"` keeps both off the card while they are read: together they are more than 24 GB. First `pip install -U diffusers transformers accelerate bitsandbytes`.", Kind: "python",
+	Fix: "use_lower_quant", Title: "Load it in 4 bit, into RAM first", Told: "First `pip install -U diffusers transformers accelerate bitsandbytes`. The larger part takes about 18 GB in 4 bit, both together more than 24 GB. So `device_map=\"cpu\"` loads them into RAM first.", Kind: "python",
 	Text: "import torch\nfrom diffusers import AutoModel, Flux2Pipeline\nfrom transformers import Mistral3ForConditionalGeneration\n\nrepo = \"diffusers/FLUX.2-dev-bnb-4bit\"\nencoder = Mistral3ForConditionalGeneration.from_pretrained(repo, subfolder=\"text_encoder\", torch_dtype=torch.bfloat16, device_map=\"cpu\")\ndit = AutoModel.from_pretrained(repo, subfolder=\"transformer\", torch_dtype=torch.bfloat16, device_map=\"cpu\")\npipe = Flux2Pipeline.from_pretrained(repo, text_encoder=encoder, transformer=dit, torch_dtype=torch.bfloat16)\npipe.enable_model_cpu_offload()   # about 20 GB; no pipe.to(...)", Cost: "Slight loss of quality; RAM for both.",
 }
 
@@ -27,15 +27,15 @@ var fourBits = cause.Cure{
 func Whole(plain func(*ledger.Case) bool, layers cause.Cure) cause.Card {
 	return cause.Card{
 		ID: "diffusers/flux2-to-cuda", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"FLUX.2-dev", "Flux2Pipeline"}, Unsaid: []string{"accelerator.backward", "klein"}, If: when.All(plain, flux2Whole), Cause: cause.ModelTooLarge, Weight: cause.Decisive,
-		Headline: "ran out of graphics memory while all of FLUX.2 was moved to the card",
-		Means:    "At 16 bit the transformer of FLUX.2-dev has 64 GB, its text encoder 48[[; the card has {total}]]. Even with `enable_model_cpu_offload` each of them goes to the card whole, so both have to be smaller.",
-		Not:      "A smaller image: it failed on the weights. `enable_model_cpu_offload()` alone: the transformer does not fit by itself.",
+		Headline: "ran out of graphics memory while it moved all of FLUX.2 to the card",
+		Means:    "At 16 bit the transformer of FLUX.2-dev has 64 GB and its text encoder 48; the card has {total}. Even `enable_model_cpu_offload` puts each of them on the card whole. So you need a quantised version.",
+		Not:      "A smaller image: loading the weights failed. `enable_model_cpu_offload()` alone: the transformer alone is too large.",
 		Cures:    []cause.Cure{fourBits, layers, flux2Smaller},
 		Sources:  []string{"flux2/docs/flux2_dev_hf.md", docs},
 	}
 }
 
-var flux2Smaller = cause.Cure{Fix: "use_smaller_model", Title: "Or a smaller model", Told: "FLUX.2-klein (4 or 9 billion parameters), or FLUX.1, whose transformer has 24 GB at 16 bit.", Cost: "Some quality."}
+var flux2Smaller = cause.Cure{Fix: "use_smaller_model", Title: "Or use a smaller model", Told: "FLUX.2-klein (4B or 9B), or FLUX.1 (its transformer has 24 GB at 16 bit).", Cost: "Some quality."}
 
 // flux2Whole: a pipeline goes to a card that its largest part does not fit.
 func flux2Whole(c *ledger.Case) bool {
@@ -46,13 +46,13 @@ func flux2Whole(c *ledger.Case) bool {
 func Loading(plain func(*ledger.Case) bool, offload cause.Cure) cause.Card {
 	return cause.Card{
 		ID: "diffusers/loading", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, If: when.All(plain, loads, when.Not(when.Any(ledger.Roomy, ledger.Crowded))), Cause: cause.ModelTooLarge, Weight: cause.Decisive,
-		Headline: "filled the card[[ ({total})]] while the pipeline was still being loaded",
-		Means:    "`from_pretrained` reads a pipeline into RAM, so something puts its parts on the card: parts in 4 or 8 bit (bitsandbytes) go there as they are read, also from a repository that is quantised already, and so does all with `device_map=\"cuda\"` or \"balanced\". Text encoder and transformer together do not fit[[: {mine} of {total} was full]].",
-		Not:      "A smaller image, `enable_model_cpu_offload()` in a later line: the loading failed.",
+		Headline: "filled the card[[ ({total})]] while it was still loading the pipeline",
+		Means:    "Normally `from_pretrained` loads into RAM. With `device_map=\"cuda\"` or \"balanced\" the parts go to the card at once; so do 4-bit and 8-bit parts (bitsandbytes), even from a quantised repository. Text encoder and transformer together do not fit.",
+		Not:      "A smaller image, or `enable_model_cpu_offload()` in a later line: it failed before that.",
 		Cures: []cause.Cure{
 			where(flux2, fourBits),
-			{Fix: "cpu_offload", Title: "Load the large parts into RAM, then offload", Told: "The text encoder in the same way, with its class from transformers:", If: when.Not(flux2), Kind: "python", Text: "from diffusers import AutoModel\n\ndit = AutoModel.from_pretrained(repo, subfolder=\"transformer\", torch_dtype=torch.bfloat16, device_map=\"cpu\")   # repo, and its quantization_config: as in your call\npipe = DiffusionPipeline.from_pretrained(repo, transformer=dit, torch_dtype=torch.bfloat16)   # no device_map\npipe.enable_model_cpu_offload()", Cost: "Some seconds for each image; RAM for all parts."},
-			{Fix: "restart_session", Title: "Or never have both parts there", Told: "Encode the prompt first (`pipe = ...from_pretrained(repo, transformer=None)`, `pipe.encode_prompt`), `del` that pipeline and `torch.cuda.empty_cache()`, then load it with `text_encoder=None` and pass `prompt_embeds`.", Cost: "Some lines of code."},
+			{Fix: "cpu_offload", Title: "Load the large parts into RAM, then offload", Told: "Load the text encoder in the same way, with its class from transformers:", If: when.Not(flux2), Kind: "python", Text: "from diffusers import AutoModel\n\ndit = AutoModel.from_pretrained(repo, subfolder=\"transformer\", torch_dtype=torch.bfloat16, device_map=\"cpu\")   # repo, and its quantization_config: as in your call\npipe = DiffusionPipeline.from_pretrained(repo, transformer=dit, torch_dtype=torch.bfloat16)   # no device_map\npipe.enable_model_cpu_offload()", Cost: "Some seconds for each image; RAM for all parts."},
+			{Fix: "restart_session", Title: "Or load one part at a time", Told: "Load the pipeline with `transformer=None` and call `pipe.encode_prompt`. Then `del pipe` and `torch.cuda.empty_cache()`. Load it again with `text_encoder=None` and pass `prompt_embeds`.", Cost: "Some lines of code."},
 			where(flux2, flux2Smaller), where(when.Not(flux2), offload),
 		},
 		Sources: []string{"diffusers/src/diffusers/quantizers/bitsandbytes/bnb_quantizer.py", "flux2/docs/flux2_dev_hf.md", "https://github.com/black-forest-labs/flux2/issues/11", docs},
@@ -97,9 +97,9 @@ func Offloaded(plain func(*ledger.Case) bool, cures ...cause.Cure) cause.Card {
 		If: func(c *ledger.Case) bool {
 			return plain(c) && !framed(c) && !ledger.Roomy(c) && !ledger.Crowded(c)
 		}, Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory[[ ({total})]] although idle parts are offloaded",
-		Means:    "The script has `enable_model_cpu_offload()`. If that line is no comment, each part still goes to the card whole when its turn comes[[; {mine} of {total} was full]]. Most likely the largest, the transformer, does not fit (FLUX.1's has 24 GB at 16 bit, T5-XXL 9.5). The traceback above the message would say whether it was that or a step.",
-		Not:      "`enable_model_cpu_offload()`: it is on. Fewer steps: each needs the same.",
+		Headline: "ran out of graphics memory[[ ({total})]] although it offloads idle parts",
+		Means:    "The script calls `enable_model_cpu_offload()`. Each part still goes to the card whole when its turn comes. Most likely the largest, the transformer, does not fit (FLUX.1's has 24 GB at 16 bit, T5-XXL 9.5). A full traceback would show whether it failed there or in a step.",
+		Not:      "`enable_model_cpu_offload()`: the script has it already. Fewer steps: every step needs the same memory.",
 		Cures:    cures, Sources: []string{docs, "diffusers/src/diffusers/pipelines/pipeline_utils.py", "https://github.com/black-forest-labs/flux/issues/459"},
 	}
 }

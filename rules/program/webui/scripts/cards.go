@@ -24,7 +24,7 @@ func kohyaAdds(changes ...step.Change) func(*ledger.Case) []step.Step {
 				return []step.Step{{Kind: "shell", Text: "accelerate launch " + script + " " + step.Edited(c, own, changes...)}}
 			}
 		}
-		return []step.Step{{Kind: "text", Text: "At the end of the command (kohya_ss: Parameters, Advanced, Additional parameters):"}, {Kind: "config", Text: step.Edited(c, nil, changes...)}}
+		return []step.Step{{Kind: "text", Text: "Add to the end of the command (kohya_ss: Parameters, Advanced, Additional parameters):"}, {Kind: "config", Text: step.Edited(c, nil, changes...)}}
 	}
 }
 
@@ -77,8 +77,8 @@ var (
 	}
 	// kohyaAdam is for a log that shows a batch of one already.
 	kohyaAdam = cause.Cure{
-		Fix: "gradient_checkpointing", Title: "Use checkpointing, 8-bit Adam and sdpa together", Cost: "Hardly any loss of quality.", If: when.Not(kohyaBatch),
-		Told: "What of these is not on yet, and `--network_dim` 32 or less:", Steps: kohyaAdds(step.Change{Flag: "--optimizer_type", Value: "AdamW8bit"}, step.Change{Flag: "--gradient_checkpointing"}, step.Change{Flag: "--sdpa"}),
+		Fix: "gradient_checkpointing", Title: "Use gradient checkpointing, 8-bit Adam and sdpa", Cost: "Slower steps; hardly any loss of quality.", If: when.Not(kohyaBatch),
+		Told: "Turn on what is not on yet, and set `--network_dim` to 32 or less:", Steps: kohyaAdds(step.Change{Flag: "--optimizer_type", Value: "AdamW8bit"}, step.Change{Flag: "--gradient_checkpointing"}, step.Change{Flag: "--sdpa"}),
 	}
 	kohyaCache = cause.Cure{
 		Fix: "cpu_offload", Title: "Cache latents, train the UNet only", Cost: "No text encoder training; with cached text encoder outputs no caption shuffling.",
@@ -97,7 +97,7 @@ var (
 		},
 	}
 	kohyaRes = cause.Cure{
-		Fix: "lower_resolution", Title: "Lower the resolution", Told: "`--resolution` (and `--max_bucket_reso`) below the present value: three quarters of it is 0.56 of the pixels.", Cost: "Less detail learned.",
+		Fix: "lower_resolution", Title: "Lower the resolution", Told: "Lower `--resolution` and `--max_bucket_reso`, for example from 1024 to 768, or from 768 to 512: about half of the pixels.", Cost: "Less detail learned.",
 	}
 )
 
@@ -105,7 +105,7 @@ var kohyaCards = webui.OfCard([]cause.Card{
 	{
 		ID: "kohya/caching", Kinds: webui.OnCard, Said: []string{"cache_batch_latents", "caching latents", "vae.encode("}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory while it cached latents",
-		Means:    "The VAE was encoding the training images. Its memory grows with their size (`--resolution`, buckets) and with `--vae_batch_size`.",
+		Means:    "Before training, the VAE encodes your images. Its memory grows with their size (`--resolution`, buckets) and with `--vae_batch_size`.",
 		Not:      "A smaller rank, another optimizer: it failed in the VAE.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Encode one image at a time", Steps: kohyaAdds(step.Change{Flag: "--vae_batch_size", Value: "1"}, step.Change{Flag: "--cache_latents_to_disk"}), Cost: "Caching takes longer, once."},
@@ -117,70 +117,70 @@ var kohyaCards = webui.OfCard([]cause.Card{
 	{
 		ID: "kohya/samples", Kinds: webui.OnCard, Said: []string{"sample_images", "generating sample images"}, Unsaid: []string{"accelerator.backward", "optimizer.step"}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory while it made sample images",
-		Means:    "Sample images need a whole pipeline (VAE and text encoders too) beside all that training holds on the card.",
-		Not:      "A smaller training batch: the samples do not depend on it.",
+		Means:    "Sample images need the VAE and the text encoders on the card too, beside everything that training keeps there.",
+		Not:      "A smaller training batch: making samples does not use it.",
 		Cures: []cause.Cure{
-			{Fix: "lower_resolution", Title: "Make smaller sample images, or none", Told: "In the sample prompt file, after each prompt: `--w 512 --h 512`. Without `--sample_prompts` none are made.", Cost: "Smaller previews."},
-			{Fix: "cpu_offload", Title: "Leave more free for them: cached latents", Steps: func(c *ledger.Case) []step.Step {
+			{Fix: "lower_resolution", Title: "Make smaller sample images, or none", Told: "In the sample prompt file add `--w 512 --h 512` after each prompt. Without `--sample_prompts` no samples are made.", Cost: "Smaller previews."},
+			{Fix: "cpu_offload", Title: "Free memory for them: cache latents, train the UNet only", Steps: func(c *ledger.Case) []step.Step {
 				return kohyaAdds(append(kohyaEight(c), step.Change{Flag: "--cache_latents_to_disk"}, step.Change{Flag: "--network_train_unet_only"})...)(c)
 			}, Cost: "No text encoder training; slightly less exact."},
-			{Fix: "restart_session", Title: "Make the samples afterwards, in a UI", Told: "Train without `--sample_prompts`, with `--save_every_n_epochs 1`, and try the saved LoRAs in ComfyUI or Forge.", Cost: "No previews while it trains."},
+			{Fix: "restart_session", Title: "Make the samples afterwards, in a UI", Told: "Train without `--sample_prompts` and with `--save_every_n_epochs 1`. Then try the saved LoRAs in ComfyUI or Forge.", Cost: "No previews while it trains."},
 		},
 		Sources: []string{kohyaCode + "library/train_util.py"},
 	},
 	{
 		ID: "kohya/flux", Kinds: webui.OnCard, Said: []string{"flux_train", "flux_models.py", "sd3_train", "lumina_train", "anima_train", "hunyuan_image_train"}, Figures: pictures.Weighs, Cause: cause.TrainingStateTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory while training a large base model",
-		Means:    "The base model fills much of the card[[, which has {total}]].[[ {base}]] Activations, gradients and optimizer state come on top.[[ {beside}]] sd-scripts can swap blocks of it to RAM and, for a LoRA of FLUX, SD 3 or Lumina, load it at 8 bit.",
+		Means:    "The base model fills much of the card.[[ {base}]] Activations, gradients and optimizer state come on top.[[ {beside}]] sd-scripts can keep part of the model in RAM (block swap) and, for a LoRA of FLUX, SD 3 or Lumina, load it at 8 bit.",
 		Not:      "A smaller rank alone: the base model is many times larger.",
-		Cures:    []cause.Cure{kohyaSwap, kohyaCache, {Fix: "lower_resolution", Title: "Lower the resolution", Told: "For example `--resolution 512,512`.", Cost: "Less detail learned."}},
+		Cures:    []cause.Cure{kohyaSwap, kohyaCache, {Fix: "lower_resolution", Title: "Lower the resolution", Told: "For example `--resolution 512,512` instead of 1024.", Cost: "Less detail learned."}},
 		Sources:  []string{kohyaCode + "library/train_util.py", kohyaCode + "docs/flux_train_network.md", kohyaCode + "hunyuan_image_train_network.py", kohyaCode + "anima_train_network.py"},
 	},
 	{
 		ID: "kohya/full-tune", Kinds: webui.OnCard, Said: []string{"fine_tune.py", "sdxl_train.py", "train_db.py"}, Cause: cause.TrainingStateTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory: this script trains all weights, not a LoRA",
-		Means:    "Gradients and two optimizer moments come on top of the weights: for SDXL about 40 GB with AdamW at 32 bit, for SD 1.5 about 14, before any activations[[, on a card of {total}]].",
-		Not:      "Fewer steps: each needs the same.",
+		Headline: "ran out of graphics memory: this script trains the whole model, not a LoRA",
+		Means:    "Training all weights also needs gradients and optimizer state for all of them. With AdamW at 32 bit that is about 40 GB for SDXL and 14 for SD 1.5, before any activations.",
+		Not:      "Fewer steps: every step needs the same memory.",
 		Cures: []cause.Cure{
-			{Fix: "optimizer_8bit", Title: "Use Adafactor with a fused backward pass", If: tunesSDXL, Told: "With `--train_batch_size 1 --cache_latents`, beside your own options:", Kind: "config", Text: "--optimizer_type Adafactor --optimizer_args scale_parameter=False relative_step=False warmup_init=False --fused_backward_pass --full_bf16 --mixed_precision bf16 --gradient_checkpointing", Cost: "SDXL needs 24 GB then; RTX 30 and later for bf16."},
-			{Fix: "optimizer_8bit", Title: "Use 8-bit Adam and gradient checkpointing", If: when.Not(tunesSDXL), Told: "Beside your own options:", Kind: "config", Text: "--optimizer_type AdamW8bit --gradient_checkpointing --mixed_precision fp16 --train_batch_size 1 --cache_latents", Cost: "A quarter slower; SD 1.5 then needs about 10 GB."},
-			{Fix: "use_lora", Title: "Train a LoRA instead", Told: "`train_network.py`, for SDXL `sdxl_train_network.py` (kohya_ss: tab LoRA, not Dreambooth): 8 to 12 GB are enough.", Cost: "Slightly less faithful."},
+			{Fix: "optimizer_8bit", Title: "Use Adafactor with a fused backward pass", If: tunesSDXL, Told: "Add these and `--train_batch_size 1 --cache_latents` to your own options:", Kind: "config", Text: "--optimizer_type Adafactor --optimizer_args scale_parameter=False relative_step=False warmup_init=False --fused_backward_pass --full_bf16 --mixed_precision bf16 --gradient_checkpointing", Cost: "SDXL then needs 24 GB; bf16 needs RTX 30 or newer."},
+			{Fix: "optimizer_8bit", Title: "Use 8-bit Adam and gradient checkpointing", If: when.Not(tunesSDXL), Told: "Add to your own options:", Kind: "config", Text: "--optimizer_type AdamW8bit --gradient_checkpointing --mixed_precision fp16 --train_batch_size 1 --cache_latents", Cost: "A quarter slower; SD 1.5 then needs about 10 GB."},
+			{Fix: "use_lora", Title: "Train a LoRA instead", Told: "Use `train_network.py`, for SDXL `sdxl_train_network.py` (in kohya_ss the tab LoRA instead of Dreambooth). 8 to 12 GB are usually enough.", Cost: "Slightly less faithful."},
 			kohyaRes,
 		},
 		Sources: []string{kohyaCode + "library/train_util.py", kohyaCode + "docs/sdxl_train_network.md", "https://github.com/bmaltais/kohya_ss/issues/623"}, Solved: 1,
 	},
 	{
 		ID: "kohya/prepare", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"accelerator.prepare(", "in prepare_model", "unet.to(accelerator.device", "in _prepare_one"}, Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory while it put the model on the card",
-		Means:    "It failed before the first step, while `accelerator.prepare` put the model on the card[[; {mine} of {total} was in use already]]. At 32 bit SD 1.5 takes about 4 GB with its text encoder, SDXL about 13; at 16 bit half of that.",
-		Not:      "A smaller batch or resolution: it failed on the weights.",
+		Headline: "ran out of graphics memory while it loaded the model, before the first step",
+		Means:    "It failed while the model went to the card. At 32 bit SD 1.5 takes about 4 GB with its text encoder, SDXL about 13; at 16 bit half of that.",
+		Not:      "A smaller batch or resolution: loading the weights failed.",
 		Cures: []cause.Cure{
-			{Fix: "mixed_precision", Title: "Load the weights at 16 bit", Steps: kohyaAdds(step.Change{Flag: "--mixed_precision", Value: "fp16"}, step.Change{Flag: "--full_fp16"}), Cost: "fp16 can diverge; RTX 30 and later: bf16."},
+			{Fix: "mixed_precision", Title: "Load the weights at 16 bit", Steps: kohyaAdds(step.Change{Flag: "--mixed_precision", Value: "fp16"}, step.Change{Flag: "--full_fp16"}), Cost: "fp16 can diverge; on RTX 30 and newer use bf16."},
 			kohyaCache,
-			{Fix: "optimizer_8bit", Title: "Use 8-bit Adam and gradient checkpointing", Told: "`--optimizer_type AdamW8bit --gradient_checkpointing`, for the steps that follow. `nvidia-smi` shows what else is on the card.", Cost: "A third slower."},
+			{Fix: "optimizer_8bit", Title: "Use 8-bit Adam and gradient checkpointing", Told: "Add `--optimizer_type AdamW8bit --gradient_checkpointing`, which the training steps will need. `nvidia-smi` shows what else is on the card.", Cost: "A third slower."},
 		},
 		Sources: []string{kohyaCode + "train_network.py", kohyaCode + "library/train_util.py"},
 	},
 	{
 		ID: "kohya/loading", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Phases: []string{"load"}, Unsaid: []string{"accelerator.backward", "sample_images", "vae.encode("}, Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory[[ ({total})]] while a model went to the card",
-		Means:    "It failed while weights went to the card[[; {mine} of {total} was in use already]]. At 32 bit SDXL's UNet alone is about 10 GB, its text encoders 3; SD 1.5 is 4 in all; at 16 bit half of that. Text encoders and VAE need not be on the card while only the UNet is trained.",
-		Not:      "A smaller batch: it failed on the weights.",
+		Headline: "ran out of graphics memory[[ ({total})]] while it loaded a model",
+		Means:    "It failed while weights went to the card. At 32 bit SDXL's UNet alone has about 10 GB, its text encoders 3, SD 1.5 about 4 in all; at 16 bit half of that. If you train only the UNet, text encoders and VAE can stay off the card.",
+		Not:      "A smaller batch: loading the weights failed.",
 		Cures: []cause.Cure{
-			{Fix: "mixed_precision", Title: "Load the weights at 16 bit", Steps: kohyaAdds(step.Change{Flag: "--mixed_precision", Value: "bf16"}, step.Change{Flag: "--full_bf16"}), Cost: "Needs RTX 30 or later; before it `--mixed_precision fp16 --full_fp16`, which can diverge."},
+			{Fix: "mixed_precision", Title: "Load the weights at 16 bit", Steps: kohyaAdds(step.Change{Flag: "--mixed_precision", Value: "bf16"}, step.Change{Flag: "--full_bf16"}), Cost: "Needs RTX 30 or newer; older: `--mixed_precision fp16 --full_fp16`, which can diverge."},
 			kohyaCache,
-			{Fix: "optimizer_8bit", Title: "Use 8-bit Adam and gradient checkpointing", Told: "`--optimizer_type AdamW8bit --gradient_checkpointing`, for the steps that follow. If all weights are trained: a LoRA instead (`sdxl_train_network.py`).", Cost: "A third slower."},
+			{Fix: "optimizer_8bit", Title: "Use 8-bit Adam and gradient checkpointing", Told: "Add `--optimizer_type AdamW8bit --gradient_checkpointing`, which the training steps will need. If you train all weights: train a LoRA instead (`sdxl_train_network.py`).", Cost: "A third slower."},
 		},
 		Sources: []string{kohyaCode + "library/train_util.py", kohyaCode + "library/sdxl_train_util.py", "https://github.com/kohya-ss/sd-scripts/issues/725"},
 	},
 	{
 		ID: "kohya/optimizer", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"optimizer.step", "optimizer_step", "exp_avg"}, Cause: cause.TrainingStateTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory in the optimizer step",
-		Means:    "Forward and backward pass went through. The optimizer creates its state in the first step: with AdamW twice the size of what is trained, at 32 bit.",
-		Not:      "Fewer steps: each needs the same.",
+		Means:    "Forward and backward pass worked. The optimizer creates its state in the first step: with AdamW that is twice the size of the trained weights, at 32 bit.",
+		Not:      "Fewer steps: every step needs the same memory.",
 		Cures: []cause.Cure{
 			{Fix: "optimizer_8bit", Title: "Use 8-bit Adam", Steps: kohyaAdds(step.Change{Flag: "--optimizer_type", Value: "AdamW8bit"}), Cost: "Hardly any loss of quality."},
-			{Fix: "use_lora", Title: "Train fewer weights", Told: "A lower `--network_dim` and `--network_train_unet_only`; a LoRA if all weights are trained now.", Cost: "Less capacity."},
+			{Fix: "use_lora", Title: "Train fewer weights", Told: "Set a lower `--network_dim` and `--network_train_unet_only`. If you train all weights now, train a LoRA instead.", Cost: "Less capacity."},
 			kohyaLean,
 		},
 		Sources: []string{kohyaCode + "library/train_util.py"},
@@ -188,16 +188,16 @@ var kohyaCards = webui.OfCard([]cause.Card{
 	{
 		ID: "kohya/step", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, Said: []string{"train_network.py", "accelerator.backward", "noise_pred = ", "call_unet", "avr_loss="}, Cause: cause.BatchTooLarge, Weight: cause.Likely,
 		Headline: "ran out of graphics memory[[ ({total})]] in a training step",
-		Means:    "Activations grow with batch size and resolution; buckets can make some batches larger, so it can fail long after the start. Gradient checkpointing usually saves most, if it is not on.",
-		Not:      "Fewer steps: each needs the same.",
+		Means:    "A training step did not fit. Its memory grows with batch size and resolution. Buckets make some batches larger, so it can fail long after the start. Gradient checkpointing usually saves most, if it is off now.",
+		Not:      "Fewer steps: every step needs the same memory.",
 		Cures:    []cause.Cure{kohyaAdam, kohyaLean, kohyaCache, kohyaRes},
 		Sources:  []string{kohyaCode + "train_network.py", kohyaCode + "library/train_util.py"},
 	},
 	{
 		ID: "kohya/ram", Kinds: append(append([]fact.Kind{fact.CommitLimit, fact.WorkerKilled, fact.SharedMemory}, webui.InRAM...), webui.Killed...), Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "ran out of system memory (RAM), not VRAM",
-		Means:    "Models are read into RAM first, each data loader worker is a process of its own with its memory, and latents cached without `--cache_latents_to_disk` stay in RAM.",
-		Not:      "`--gradient_checkpointing`: it saves VRAM, not RAM.",
+		Means:    "Models are read into RAM first. Each data loader worker is a separate process that needs RAM too. Latents cached without `--cache_latents_to_disk` stay in RAM.",
+		Not:      "`--gradient_checkpointing`: it saves graphics memory, not RAM.",
 		Cures: []cause.Cure{
 			{Fix: "lower_num_workers", Title: "Turn off loader workers, cache latents on disk", Steps: kohyaAdds(step.Change{Flag: "--max_data_loader_n_workers", Value: "0"}, step.Change{Flag: "--cache_latents_to_disk"}, step.Change{Flag: "--lowram"}), Cost: "Reading images takes longer."},
 			{Fix: webui.LetWindowsPage.Fix, Title: webui.LetWindowsPage.Title, Told: webui.LetWindowsPage.Told, Cost: webui.LetWindowsPage.Cost, If: webui.MostlyWindows},
@@ -213,20 +213,20 @@ func besideDDP(c *ledger.Case) map[string]string {
 	if !ledger.Crowded(c) {
 		return map[string]string{"elsewhere": ""}
 	}
-	return map[string]string{"elsewhere": c.Others.String() + " of this card is held outside the program: another run, or ranks that took the wrong card."}
+	return map[string]string{"elsewhere": c.Others.String() + " of this card is used by others: another run, or ranks that took the wrong card."}
 }
 
 // kohyaDDP speaks on cards that others use as well.
 var kohyaDDP = cause.Card{
 	ID: "kohya/ddp", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"in _ddp_init_helper", "dist.Reducer("}, Cause: cause.TrainingStateTooLarge, Weight: cause.Decisive,
-	Headline: "ran out of graphics memory while it prepared training on several cards",
-	Means:    "DDP puts the whole model on every card and makes buckets as large as all gradients before the first step[[: {asked} here, with {mine} in use]]. For all weights of SD 1.5's UNet that is 3.2 GiB at 32 bit, of SDXL's 9.6; AdamW's state, twice as much, comes in the first step.[[ {elsewhere}]]",
+	Headline: "ran out of graphics memory while it set up training on several cards",
+	Means:    "Multi-GPU training (DDP) puts the whole model on every card and reserves space for all gradients before the first step. For SD 1.5's whole UNet that is 3.2 GiB at 32 bit, for SDXL's 9.6. AdamW adds twice as much in the first step.[[ {elsewhere}]]",
 	Figures:  besideDDP,
-	Not:      "A smaller batch or resolution: no step has run. More cards: each holds all of it.",
+	Not:      "A smaller batch or resolution: no step has run yet. More cards: each holds the whole model.",
 	Cures: []cause.Cure{
-		{Fix: "use_lora", Title: "Train a LoRA", Told: "`train_network.py`, for SDXL `sdxl_train_network.py` (kohya_ss: tab LoRA, not Dreambooth or Finetuning): its gradients are some 10 to 200 MB.", Cost: "Slightly less faithful."},
-		{Fix: "mixed_precision", Title: "Hold weights and gradients at 16 bit", Steps: kohyaAdds(step.Change{Flag: "--mixed_precision", Value: "bf16"}, step.Change{Flag: "--full_bf16"}), Cost: "Needs RTX 30 or later; before it `--mixed_precision fp16 --full_fp16`, which can diverge."},
-		{Fix: "kill_stale_process", Title: "Check that each rank has a card of its own", Told: "`nvidia-smi` while it starts: one process a card, and none of an earlier run. `accelerate launch --num_processes` is the number of cards, `--gpu_ids` which.", Cost: "Free."},
+		{Fix: "use_lora", Title: "Train a LoRA", Told: "Use `train_network.py`, for SDXL `sdxl_train_network.py` (in kohya_ss the tab LoRA instead of Dreambooth or Finetuning). Its gradients take only 10 to 200 MB.", Cost: "Slightly less faithful."},
+		{Fix: "mixed_precision", Title: "Keep weights and gradients at 16 bit", Steps: kohyaAdds(step.Change{Flag: "--mixed_precision", Value: "bf16"}, step.Change{Flag: "--full_bf16"}), Cost: "Needs RTX 30 or newer; older: `--mixed_precision fp16 --full_fp16`, which can diverge."},
+		{Fix: "kill_stale_process", Title: "Check that each process has its own card", Told: "Run `nvidia-smi` while it starts: there should be one process per card, and none of an earlier run. `accelerate launch` sets the number of cards with `--num_processes`, and which ones with `--gpu_ids`.", Cost: "Free."},
 	},
 	Sources: []string{"pytorch/torch/nn/parallel/distributed.py", kohyaCode + "library/train_util.py"},
 }
@@ -237,6 +237,6 @@ func tunesSDXL(c *ledger.Case) bool { return c.Near("sdxl_train.py") }
 // kohyaSaving writes what was trained (library/train_util.py, --save_precision;
 // flux_train.py, --mem_eff_save).
 var kohyaSaving = calls.Saving("kohya", cause.Cure{
-	Fix: "half_precision", Title: "Save it in 16 bit", Steps: kohyaAdds(step.Change{Flag: "--save_precision", Value: "fp16"}), Cost: "none for making pictures",
-	Told: "Half of what 32 bit takes. `flux_train.py` also has `--mem_eff_save`, which writes without the copy.",
+	Fix: "half_precision", Title: "Save it in 16 bit", Steps: kohyaAdds(step.Change{Flag: "--save_precision", Value: "fp16"}), Cost: "None for making pictures.",
+	Told: "This needs half of what 32 bit takes. `flux_train.py` also has `--mem_eff_save`, which saves without an extra copy.",
 })

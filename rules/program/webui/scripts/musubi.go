@@ -59,51 +59,51 @@ func musubiEight(c *ledger.Case) []step.Change {
 
 // musubiAdds is a line of options for the end of the reader's command.
 func musubiAdds(c *ledger.Case, changes ...step.Change) []step.Step {
-	return []step.Step{{Kind: "text", Text: "At the end of the command:"}, {Kind: "config", Text: step.Edited(c, nil, changes...)}}
+	return []step.Step{{Kind: "text", Text: "Add to the end of the command:"}, {Kind: "config", Text: step.Edited(c, nil, changes...)}}
 }
 
 var musubiSmaller = cause.Cure{
-	Fix: "lower_resolution", Title: "Train at a lower resolution, on fewer frames", Told: "In the dataset's .toml: smaller `resolution`, fewer `target_frames`, `batch_size = 1`; then cache the latents again.", Cost: "Less detail learned.",
+	Fix: "lower_resolution", Title: "Train at a lower resolution, on fewer frames", Told: "In the dataset's .toml set `batch_size = 1`, a smaller `resolution` (for example `[640, 384]`) and smaller `target_frames`. Then cache the latents again.", Cost: "Less detail learned.",
 }
 
 var musubiCards = webui.OfCard([]cause.Card{
 	{
 		ID: "musubi-tuner/caching", Kinds: webui.OnCard, Said: []string{"cache_latents.py", "cache_text_encoder_outputs.py", "encode_and_save_batch"}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory[[ ({total})]] while it cached the data set",
-		Means:    "Before the training a VAE encodes images and clips, and the text encoder their captions[[; {mine} of {total} was in use]]. Clips need most: all frames of one go through together.",
-		Not:      "`--blocks_to_swap`: these scripts load no model to be trained.",
+		Headline: "ran out of graphics memory[[ ({total})]] while it cached the dataset",
+		Means:    "Before training, a VAE encodes your images and clips, and a text encoder their captions. Long or large clips need most.",
+		Not:      "`--blocks_to_swap`: the caching scripts do not load the model that it is for.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Cache one item at a time", Told: "At the end of the caching command:", Kind: "config", Text: "--batch_size 1", Cost: "Slower, once."},
-			{Fix: "load_in_8bit", Title: "If it is the text encoder: load it at 8 bit", Told: "HunyuanVideo and FramePack `--fp8_llm`, Wan `--fp8_t5`, Qwen-Image `--fp8_vl`.", Cost: "Hardly any loss of quality."},
+			{Fix: "lower_batch_size", Title: "Cache one item at a time", Told: "Add to the end of the caching command:", Kind: "config", Text: "--batch_size 1", Cost: "Slower, once."},
+			{Fix: "load_in_8bit", Title: "If the text encoder failed: load it at 8 bit", Told: "Add `--fp8_llm` for HunyuanVideo and FramePack, `--fp8_t5` for Wan, `--fp8_vl` for Qwen-Image.", Cost: "Hardly any loss of quality."},
 			musubiSmaller,
 		},
 		Sources: []string{musubiCode + "src/musubi_tuner/cache_latents.py", musubiCode + "docs/dataset_config.md", musubiCode + "docs/wan.md", musubiCode + "docs/qwen_image.md"},
 	},
 	ram.Unloading("musubi-tuner/unloading",
-		cause.Cure{Fix: "upgrade_version", Title: "Update Musubi Tuner", Told: "Since 23 September 2025 it prepares its blocks without pinned RAM, unless `--use_pinned_memory_for_block_swap` asks for it.", Kind: "shell", Text: "git pull && pip install -e .", Cost: "Some minutes."},
-		cause.Cure{Fix: "cpu_offload", Title: "Swap fewer blocks, of 8-bit weights", Told: "Lower `--blocks_to_swap` as far as the card allows; `--fp8_base` (with `--fp8_scaled` where the script has it) halves what each block takes.", Cost: "More VRAM."},
+		cause.Cure{Fix: "upgrade_version", Title: "Update Musubi Tuner", Told: "Since 23 September 2025 block swap uses no pinned RAM unless you pass `--use_pinned_memory_for_block_swap`.", Kind: "shell", Text: "git pull && pip install -e .", Cost: "Some minutes."},
+		cause.Cure{Fix: "cpu_offload", Title: "Swap fewer blocks, at 8 bit", Told: "Lower `--blocks_to_swap` as far as the card allows. `--fp8_base` (with `--fp8_scaled` if your script has it) halves each block.", Cost: "More VRAM."},
 	),
 	{
 		ID: "musubi-tuner/step", Kinds: webui.OnCard, Said: []string{"train_network", "qwen_image_train", "zimage_train", "hv_train", "musubi_tuner/training", "accelerator.backward"}, If: func(c *ledger.Case) bool { return !ledger.Roomy(c) && !ledger.Crowded(c) }, Cause: cause.TrainingStateTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory[[ ({total})]] in training",
-		Means:    "The base model fills most of a card, and activations come on top. By its guide a LoRA of Qwen-Image takes 42 GB, 30 with the base at 8 bit, 24 with 16 blocks swapped to RAM, 12 with 45.",
+		Means:    "The base model fills most of a card, and activations come on top. Musubi's guide says for a LoRA of Qwen-Image: 42 GB, or 30 with the base at 8 bit, 24 with 16 blocks swapped to RAM, 12 with 45.",
 		Not:      "A smaller rank alone: the base model is many times larger.",
 		Cures: []cause.Cure{
 			{Fix: "cpu_offload", Title: "Swap more blocks to RAM: `--blocks_to_swap`", Steps: func(c *ledger.Case) []step.Step {
 				return musubiAdds(c, append(musubiEight(c), step.Change{Flag: "--blocks_to_swap", Value: "16"})...)
 			}, Cost: "Slower; 64 GB of RAM are recommended; the highest number differs by model."},
 			musubiSmaller,
-			{Fix: "optimizer_8bit", Title: "Turn on checkpointing and 8-bit Adam", Told: "What of these is not on yet:", Kind: "config", Text: "--gradient_checkpointing --optimizer_type adamw8bit", Cost: "Slower; hardly any loss of quality."},
+			{Fix: "optimizer_8bit", Title: "Turn on gradient checkpointing and 8-bit Adam", Told: "Add what is not on yet:", Kind: "config", Text: "--gradient_checkpointing --optimizer_type adamw8bit", Cost: "Slower; hardly any loss of quality."},
 		},
 		Sources: []string{musubiCode + "docs/qwen_image.md", musubiCode + "src/musubi_tuner/training/parser_common.py"},
 	},
 	{
 		ID: "musubi-tuner/ram", Kinds: append(webui.InRAM[:len(webui.InRAM):len(webui.InRAM)], webui.Killed...), Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "ran out of system memory (RAM), not VRAM",
-		Means:    "Models pass through RAM, and blocks that are swapped stay there. Its guide recommends 64 GB; 32 with swap may do.",
+		Means:    "Models go through RAM when they load, and swapped blocks stay there. Musubi's guide recommends 64 GB of RAM; 32 GB plus swap can be enough.",
 		Not:      "More blocks to swap: that needs more RAM.",
 		Cures: []cause.Cure{
-			{Fix: "cpu_offload", Title: "Swap fewer blocks", Told: "A lower `--blocks_to_swap`, as far as the card allows; the base at 8 bit (`--fp8_base`) halves them.", Cost: "More VRAM."},
+			{Fix: "cpu_offload", Title: "Swap fewer blocks", Told: "Lower `--blocks_to_swap` as far as the card allows. The base at 8 bit (`--fp8_base`) halves each block.", Cost: "More VRAM."},
 			webui.LetWindowsPage, webui.MoreSwap, webui.CloseForRAM,
 		},
 		Sources: []string{musubiCode + "README.md", musubiCode + "docs/qwen_image.md"},

@@ -19,12 +19,12 @@ var TiledDiffusion = program.Program{
 			return !c.In("a1111", "forge", "sdnext", "comfyui") && ledger.OnCard(c) && !ledger.Roomy(c) && !ledger.Crowded(c)
 		},
 		Headline: "ran out of graphics memory[[ ({total})]]",
-		Means:    "The line `[Mem] rss` is printed by an extension (Tiled Diffusion and others) of AUTOMATIC1111, Forge or SD.Next, so this is such a web UI.[[ {mine} of {total} is its own.]] If the same image worked before, memory was kept by the images since; if it never did, it is too large for this card.",
-		Not:      "Fewer steps: each needs the same.",
+		Means:    "The line `[Mem] rss` comes from an extension (such as Tiled Diffusion) of AUTOMATIC1111, Forge or SD.Next. If the same image worked before, memory was probably kept from images in between. If it never worked, it is probably too large for this card.",
+		Not:      "Fewer steps: every step needs the same memory.",
 		Cures: []cause.Cure{
-			{Fix: "restart_session", Title: "If it worked before: restart the web UI", Told: "Close its window and start it again: what earlier images and models left is free then. SD.Next: leave its garbage collection on.", Cost: "Free."},
-			{Fix: "lower_resolution", Title: "Make a smaller image, one at a time", Told: "Half the width and height (inpainting: Only masked), batch size 1, no hires fix; enlarge afterwards with Tiled Diffusion and Tiled VAE, smaller tiles and tile batch size 1.", Cost: "One step more."},
-			{Fix: "lowvram_mode", Title: "Start it with `--medvram`", Told: "In `webui-user.bat` behind `set COMMANDLINE_ARGS=`, or at the end of the start line (SD.Next: `webui.bat --medvram`); 4 GB: `--lowvram`. Forge moves models by itself.", Cost: "Slower."},
+			{Fix: "restart_session", Title: "If it worked before: restart the web UI", Told: "Close its window and start it again. That frees what earlier images and models left on the card.", Cost: "Free."},
+			{Fix: "lower_resolution", Title: "Make a smaller image, one at a time", Told: "At most 512 x 512 for SD 1.5, 1024 x 1024 for SDXL; batch size 1, no Hires. fix; inpainting: Only masked. Enlarge afterwards with Tiled Diffusion and Tiled VAE.", Cost: "One more step."},
+			{Fix: "lowvram_mode", Title: "Start it with `--medvram`", Told: "AUTOMATIC1111: in `webui-user.bat` after `set COMMANDLINE_ARGS=`. SD.Next: `webui.bat --medvram`. With 4 GB use `--lowvram`. Forge ignores both.", Cost: "Slower."},
 		},
 		Sources: []string{"https://github.com/pkuliyi2015/multidiffusion-upscaler-for-automatic1111/blob/main/tile_methods/abstractdiffusion.py", "stable-diffusion-webui/modules/cmd_args.py"},
 	}}),
