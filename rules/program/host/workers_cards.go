@@ -89,7 +89,7 @@ var (
 	watchGrowth = cause.Cure{Fix: "detach_accumulated", Title: "If it happens again, check whether memory climbs", Told: "Look at {watch} every few minutes. If memory climbs steadily, something leaks, and a higher limit only delays the kill.", Cost: "free"}
 	// raisePod raises a pod's limit; what it is the log does not show.
 	raisePod = cause.Cure{Fix: "raise_memory_limit", If: inPod, Title: "Raise the pod's memory limit", Kind: "shell",
-		Told: "`kubectl top pod --containers` shows which pod is near its limit. Double its `resources.limits.memory`, and lower it once you know the peak. All limits:",
+		Told: "`kubectl top pod -A --containers` shows which pod is near its limit. Double its `resources.limits.memory`, and lower it once you know the peak. All limits:",
 		Text: allLimits,
 		Cost: "less for the rest of the node"}
 	raiseOwner = cause.Cure{Fix: "raise_memory_limit", If: when.Not(inPod), Title: "Raise the memory limit", Steps: limitSteps, Cost: "less for the rest of the machine"}
