@@ -76,7 +76,7 @@ var CloudRun = limit("cloud-run/memory", []fact.Kind{fact.ContainerKill}, cause.
 	"The instance used more than its memory limit. Files that the program writes count too, because the file system is in memory. All requests that an instance serves at once share the limit, by default up to 80 (with gcloud 80 per vCPU).",
 	"", "https://cloud.google.com/run/docs/configuring/memory-limits",
 	raise,
-	cause.Cure{Fix: "lower_parallel", Title: "Lower the concurrency", Kind: "shell", Text: "gcloud run services update NAME --concurrency 10   # requests at once; NAME: the service's name in the console", Cost: "more instances"},
+	cause.Cure{Fix: "lower_parallel", Title: "Lower the concurrency", Kind: "shell", Text: "gcloud run services update MYSERVICE --concurrency 10   # requests at once; MYSERVICE: the service's name in the console", Cost: "more instances"},
 	cause.Cure{Fix: "stream_dataset", Title: "Write large files to a bucket or mounted volume", Told: "Also read uploads and downloads in parts.", Cost: "some rewriting"})
 
 // AWSBatch is a job of AWS Batch at the memory of its definition.
