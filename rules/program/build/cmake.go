@@ -13,7 +13,7 @@ var CMake = program.Program{
 	Cards: []cause.Card{{
 		ID: "cmake/killed", Kinds: []fact.Kind{fact.ShellKilled}, Said: []string{"Building CXX object"}, Unsaid: []string{"Building CUDA object", "Building wheel"},
 		Cause: cause.HostMemory, Weight: cause.Strong,
-		Headline: "killed the compiler, most likely because RAM ran out",
+		Headline: "was killed while it compiled, most likely because RAM ran out",
 		Means:    "Usually too many compilers ran at once for the memory: each needs about 1 GB for heavy C++ templates. In a container or on a CI machine its own limit counts.",
 		Cures: []cause.Cure{
 			{Fix: "lower_build_jobs", Title: "Compile with fewer jobs at once", Told: "Finished files are kept:", Kind: "shell", Text: "make -j1   # ninja -j1, cmake --build . --parallel 1", Cost: "a longer build"},

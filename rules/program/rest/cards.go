@@ -143,7 +143,8 @@ var kept = cause.Cure{Fix: "restart_session", If: after, Title: "Restart it, and
 var ramCards = []cause.Card{
 	{
 		ID: "rest/commit", Kinds: []fact.Kind{fact.CommitLimit},
-		Means: "This is Windows error 1455. All programs together have reserved (\"committed\") as much as RAM and page file can hold, even if some RAM still looks free. This program only asked last; another one may hold the most.",
+		Headline: "ran out of memory: RAM and page file are fully reserved (Windows error 1455)",
+		Means:    "This is Windows error 1455. All programs together have reserved (\"committed\") as much as RAM and page file can hold, even if some RAM still looks free. This program only asked last; another one may hold the most.",
 		Cures: []cause.Cure{
 			windowsRAM, windowsLook,
 			{Fix: "lower_num_workers", Title: "Run fewer jobs, threads or workers at once", Told: "Each of them reserves memory of its own.", Cost: "slower"},
