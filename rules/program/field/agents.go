@@ -73,9 +73,9 @@ var (
 		Name: "muzero-general", Shown: "MuZero General", Work: "data", Edits: "code", Titles: bufferTitle, Costs: bufferCosts,
 		Proofs: []string{"muzero-general/", "self_play.py", "muzero.py"},
 		Steps: steps{
-			"lower_batch_size":  say("Set `self.replay_buffer_size = 500` in games/*.py. It counts whole games (atari.py: a million)."),
-			"lower_num_workers": say("In games/*.py set `self.num_workers = 1` (atari.py: 350; each is a process with its own network) and `self.selfplay_on_gpu = False`."),
-			"lower_resolution":  say("In games/*.py set `self.batch_size = 64`, `self.stacked_observations = 4` (atari.py: 32), a smaller `observation_shape`, and fewer `channels` and `blocks`."),
+			"lower_batch_size":  say("Set `self.replay_buffer_size = 500` in `games/*.py`. It counts whole games (atari.py: a million)."),
+			"lower_num_workers": say("In `games/*.py` set `self.num_workers = 1` (atari.py: 350; each is a process with its own network) and `self.selfplay_on_gpu = False`."),
+			"lower_resolution":  say("In `games/*.py` set `self.batch_size = 64`, `self.stacked_observations = 4` (atari.py: 32), a smaller `observation_shape`, and fewer `channels` and `blocks`."),
 		},
 		Sources: program.Sources{"muzero-general/games/atari.py": "replay_buffer_size num_workers selfplay_on_gpu stacked_observations batch_size"},
 	}, one(shortage{

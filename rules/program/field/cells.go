@@ -51,7 +51,7 @@ var (
 		source: "stardist/stardist/models/base.py",
 	}), one(shortage{
 		means:  "For each pixel the network returns a probability and the distances along all rays (32 in 2D, 96 in 3D), in 32 bit. `n_tiles` reduces only GPU memory: the result is put together in RAM.",
-		not:    "Only `n_tiles`.",
+		not:    "`n_tiles` alone: it reduces only GPU memory.",
 		fixes:  []string{"stream_dataset", "raise_memory_limit", "add_swap"},
 		source: "stardist/stardist/models/base.py",
 	}))

@@ -17,7 +17,7 @@ var (
 			"use_smaller_model": say("Use `--d_model 256 --d_ff 512 --e_layers 2`. For TimesNet with many series: `--d_model 32 --d_ff 32 --top_k 3`."),
 			"mixed_precision":   say("Add `--use_amp`."),
 			"lower_num_workers": say("Use `--num_workers 0` (default 10 in Time-Series-Library)."),
-			"stream_dataset":    say("`test` in exp_*.py collects the forecasts of all windows in `preds` and `trues`, then joins them. Add up squared and absolute errors per batch instead, or keep only every tenth window as float32."),
+			"stream_dataset":    say("`test` in `exp_*.py` collects the forecasts of all windows in `preds` and `trues`, then joins them. Add up squared and absolute errors per batch instead, or keep only every tenth window as float32."),
 		},
 		Sources: program.Sources{"Time-Series-Library/run.py": "--batch_size --seq_len --d_model --d_ff --e_layers --top_k --use_amp --num_workers", "Informer2020/main_informer.py": "--label_len --attn --factor"},
 	}, one(shortage{

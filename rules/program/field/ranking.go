@@ -151,7 +151,7 @@ var (
 		Costs:    map[string]string{"lower_resolution": "Some accuracy, rare words most.", "use_smaller_model": "A little accuracy.", "lower_num_workers": "Rare words are left out."},
 		Steps: steps{
 			"lower_resolution":  say("Use `-bucket 200000 -dim 100` (default 2 million and 100; published vectors have 300). `-maxn 0 -wordNgrams 1` needs no buckets at all."),
-			"use_smaller_model": say("Your own supervised model: `fasttext quantize -output model -input train.txt -qnorm -retrain -cutoff 100000`. Published vectors: `fasttext.util.reduce_model(ft, 100)` on a machine that can load them once, or cc.*.vec with `limit=` in gensim."),
+			"use_smaller_model": say("Your own supervised model: `fasttext quantize -output model -input train.txt -qnorm -retrain -cutoff 100000`. Published vectors: `fasttext.util.reduce_model(ft, 100)` on a machine that can load them once, or `cc.*.vec` with `limit=` in gensim."),
 			"lower_num_workers": say("Use `-minCount 10` and `-minCountLabel 10`."),
 		},
 		Sources: program.Sources{"fastText/src/args.cc": "-bucket -dim -maxn -wordNgrams -minCount -minCountLabel -qnorm -retrain -cutoff"},

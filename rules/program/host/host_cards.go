@@ -70,7 +70,7 @@ var kernelCards = []cause.Card{
 		ID: "linux/another-held-more", Kinds: []fact.Kind{fact.KernelKill}, If: func(c *ledger.Case) bool { return uncapped(c) && ledger.OtherHoldsMore(c) },
 		Cause: cause.HostMemory, Weight: cause.Decisive, Figures: otherFigures,
 		Headline: "killed {victim}, but {other} {other_more}",
-		Means:    "The whole machine was out of RAM. The kernel killed {victim}[[ ({held})]], but its own process table shows {other} (PID {other_pid}) with {other_held}.[[ {adjusted}]] So look at {other} first.",
+		Means:    "The whole machine was out of RAM. The kernel killed {victim}[[ ({held})]], but its own process table shows {other} (PID {other_pid}) with {other_held}.[[ {adjusted}]] So look at {other} as well.",
 		Cures: []cause.Cure{
 			{Fix: "close_other_apps", Title: "Check {other}: stop it, or limit its memory", Steps: stepsCloseBiggest, Cost: "free"},
 			{Fix: "lower_num_workers", Title: "Do not run both at the same time", Told: "Or limit each, so that only the one that grows is killed: `systemd-run --user --scope -p MemoryMax=8G COMMAND` (8G: what it may use).", Cost: "time"},
@@ -95,7 +95,7 @@ var kernelCards = []cause.Card{
 		ID: "linux/machine-small", Kinds: []fact.Kind{fact.KernelKill}, If: smallVictim, Unsaid: []string{"microsoft-standard-WSL2", "earlyoom"},
 		Cause: cause.HostMemory, Weight: cause.Decisive, Figures: machineFigures,
 		Headline: "killed {victim}, which held only {held}: the machine's RAM was full",
-		Means:    "The kernel usually kills the largest process. This one held only {held}, so no single process is to blame: the machine is small[[ ({ram_total})]], or many processes share it.[[ There is no swap ({no_swap}) to absorb a peak.]] If the log has the kernel's process table, look there for names that occur often.",
+		Means:    "The kernel usually kills the largest process. This one held only {held}, so probably no single process is to blame: the machine is small[[ ({ram_total})]], or many processes share it.[[ There is no swap ({no_swap}) to absorb a peak.]] If the log has the kernel's process table, look there for names that occur often.",
 		Not:      "[[{beside}: the whole machine was full.]]",
 		Cures: []cause.Cure{
 			{Fix: "close_other_apps", Title: "Find out which programs fill the RAM together", Kind: "shell", Text: "ps -eo rss=,comm= | awk '{s[$2]+=$1; n[$2]++} END {for (p in s) print int(s[p]/1024), n[p], p}' | sort -rn | head", Told: "This prints MiB, number of processes and name. If one name has many processes, lower its number of workers or connections. If {victim} grows for days, update it.", Cost: "free"},

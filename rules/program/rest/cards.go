@@ -154,7 +154,7 @@ var ramCards = []cause.Card{
 	{
 		ID: "rest/pod-error", Kinds: []fact.Kind{fact.ShellKilled}, Said: []string{"Reason: Error", `"reason": "Error"`}, Unsaid: []string{"OOMKilled"}, If: podded,
 		Cause: cause.HostMemory, Weight: cause.Likely, Headline: "reports a container killed with exit code 137, but not for its memory limit (reason Error, not OOMKilled)",
-		Means: "Kubernetes would say OOMKilled if the container had reached its own memory limit, so that is most likely not the reason. Signal 9 also comes from the kubelet, after a failed liveness or startup probe or when a stop took too long. And it comes from the kernel, if the whole node ran out of RAM.",
+		Means: "Kubernetes normally says OOMKilled if the container has reached its own memory limit, so that is most likely not the reason. Signal 9 also comes from the kubelet, after a failed liveness or startup probe or when a stop took too long. And it comes from the kernel, if the whole node ran out of RAM.",
 		Not:   "A higher memory limit, unless the node's kernel log names this container.",
 		Cures: []cause.Cure{
 			{Fix: "restart_session", Title: "Find out who killed it", Told: "The events name a failed probe or an eviction; they are kept for about an hour. On the node, as root: `dmesg -T | grep -iE 'oom|killed process'`.", Kind: "shell", Text: "kubectl get events --all-namespaces --sort-by=.lastTimestamp | grep -iE 'unhealthy|killing|evict'\nkubectl logs POD --previous", Cost: "free"},

@@ -26,7 +26,7 @@ var SplatViewer = program.Program{
 		},
 		{
 			ID: "splat-viewer/frame", Kinds: []fact.Kind{fact.TorchAlloc}, If: func(c *ledger.Case) bool { return ledger.OnCard(c) && !ledger.Roomy(c) },
-			Cause: cause.BatchTooLarge, Weight: cause.Good, Headline: "ran out of graphics memory[[ ({total})]] while it rendered a view",
+			Among: own, Headline: "ran out of GPU memory[[ ({total})]] while it rendered a view",
 			Means: "The Gaussians stay in GPU memory. Each view needs more on top: the larger the picture and the more Gaussians cover each pixel, the more.",
 			Cures: []cause.Cure{
 				{Fix: "lower_resolution", Title: "Lower Max Res", Told: "It is in the viewer's panel; lower \"Max Res when Moving\" too, and move the camera away from the scene.", Cost: "less detail"},
