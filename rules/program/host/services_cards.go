@@ -48,7 +48,7 @@ var (
 	GridEngine = with(service("sge", "Grid Engine", "`qacct -j JOB` shows maxvmem (used) and category (requested). Then request twice that with `-l h_vmem=`.", "Request more memory", "text", nil, "exceeds job hard limit", "died through signal KILL", "qacct", "maxvmem"), gridCards)
 	Jetson     = with(service("jetson", "The Jetson", "The board's RAM is fixed: use a smaller model, or a board with more RAM.", "Use a board with more RAM", "text", nil, "NvMapMemAllocInternalTagged:"), platforms.Jetson)
 	WSL        = with(service("wsl", "WSL", "# %UserProfile%\\.wslconfig, then: wsl --shutdown\n[wsl2]\nmemory=24GB\nswap=16GB", "Give WSL more of the RAM", "config", program.Sources{"https://learn.microsoft.com/en-us/windows/wsl/basic-commands": "--shutdown"}, "microsoft-standard-WSL2", "Microsoft-standard-WSL", "Wsl/Service"), slices.Concat(platforms.WSLStart, platforms.WSL))
-	MacOS      = with(service("macos", "macOS", "RAM is soldered on Apple silicon: use a Mac with more memory.", "Use a Mac with more memory", "text", nil, "Killed: 9", "EXC_RESOURCE", "jetsam", "Terminated due to memory issue", "zsh: killed", "out of application memory", "low swap: killing", "low swap: suspending pid", "low swap: throttling pid", "largest compressed process", "low swap: failed to create swapfile", "vnode_setsize for swap files failed", "no paging space action", "] due to swap exhaustion", "mach_vm_map(size=", "per-process-limit", "vm-pageshortage", "largestProcess"), platforms.MacOS)
+	MacOS      = ofMac(with(service("macos", "macOS", "RAM is soldered on Apple silicon: use a Mac with more memory.", "Use a Mac with more memory", "text", nil, "Killed: 9", "EXC_RESOURCE", "jetsam", "Terminated due to memory issue", "zsh: killed", "out of application memory", "low swap: killing", "low swap: suspending pid", "low swap: throttling pid", "largest compressed process", "low swap: failed to create swapfile", "vnode_setsize for swap files failed", "no paging space action", "] due to swap exhaustion", "mach_vm_map(size=", "per-process-limit", "vm-pageshortage", "largestProcess"), platforms.MacOS))
 	PageFile   = behind(with(service("windows-paging", "Windows", "In a container: raise its limit (Docker Desktop, Settings, Resources).", "Raise the limit", "text", nil, "WinError 1455", "os error 1455", "error code 1455", "Errno 1455]", "The paging file is too small for this operation to complete", "Il file di paging è troppo piccolo", "Die Auslagerungsdatei ist zu klein", "Le fichier de pagination est insuffisant", "El archivo de paginación es demasiado pequeño", "O arquivo de paginação é muito pequeno", "Файл подкачки слишком мал", "Plik stronicowania jest za mały", "页面文件太小", "分頁檔太小", "ページング ファイルが小さすぎるため", "페이징 파일이 너무 작습니다", "disk belleği dosyası çok küçük", "Het wisselbestand is te klein", "Stránkovací soubor je příliš malý", "A lapozófájl túl kicsi", "diagnosed a low virtual memory condition", "low on virtual memory", "0xC0000017", "0xC000012D", "WinError 8]"), slices.Concat(platforms.Windows, platforms.PageFile)))
 )
 
@@ -57,6 +57,12 @@ var Shell, Android = platforms.Shell, platforms.Android
 
 func with(p program.Program, cards []cause.Card) program.Program {
 	p.Cards = cards
+	return p
+}
+
+// ofMac counts zsh's word only beside what a Mac alone has: zsh runs on Linux, too.
+func ofMac(p program.Program) program.Program {
+	p.Beside = map[string][]string{"zsh: killed": {"mlx", "/Users/", "homebrew"}}
 	return p
 }
 

@@ -14,7 +14,7 @@ import (
 var MacOS = slices.Concat(macSwapCards, macFullCards, append(
 	onMac(limit("macos/killed", []fact.Kind{fact.ShellKilled}, cause.Strong,
 		"killed the program, most likely because memory ran out",
-		"\"Killed: 9\" usually means that RAM and swap were used up, for example because the disk has no room for more swap. An unsigned program (killed right at its start) or a `kill -9` looks the same. On Apple silicon the GPU uses the same RAM.",
+		"\"Killed\" (signal 9) usually means that RAM and swap were used up, for example because the disk has no room for more swap. An unsigned program (killed right at its start) or a `kill -9` looks the same. On Apple silicon the GPU uses the same RAM.",
 		"Swap files as on Linux: macOS makes swap by itself while the disk has room.", "https://support.apple.com/guide/activity-monitor/view-memory-usage-actmntr1004/mac",
 		cause.Cure{Fix: "close_other_apps", Title: "Check memory pressure, and close other apps", Kind: "text", Text: "Activity Monitor, Memory tab: red memory pressure while it runs means that RAM is full. Quit what takes the most, and free disk space for swap.", Cost: "free"},
 		cause.Cure{Fix: "use_smaller_model", If: ledger.RunsModels, Title: "Use a smaller or more quantised model", Kind: "text", Text: "A model should take at most two thirds of RAM. A 4-bit file is about 0.6 GB per billion parameters.", Cost: "some quality"},
@@ -24,7 +24,9 @@ var MacOS = slices.Concat(macSwapCards, macFullCards, append(
 
 // onMac holds a card back where zsh may have said the same on Linux.
 func onMac(cards []cause.Card) []cause.Card {
-	cards[0].If = func(c *ledger.Case) bool { return c.Reader.OS == "mac" || c.Contains("killed: 9") }
+	cards[0].If = func(c *ledger.Case) bool {
+		return c.Reader.OS == "mac" || c.Contains("killed: 9") || c.Contains("zsh: killed") && c.In("macos")
+	}
 	return cards
 }
 

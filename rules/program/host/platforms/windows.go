@@ -15,7 +15,7 @@ import (
 // WSL is a process that was ended in WSL 2.
 var WSL = []cause.Card{{
 	ID: "wsl/half-of-ram", Kinds: []fact.Kind{fact.KernelKill, fact.ShellKilled}, Cause: cause.HostMemory, Weight: cause.Decisive, Figures: victimFigures,
-	Headline: "ran out of the RAM that Windows gives it[[: {victim} held {held}]]",
+	Headline: "{ended}[[: {victim} held {held}]]",
 	Means:    "WSL 2 is a virtual machine. By default it gets half of the computer's RAM, however much Windows has free, and a quarter of that as swap. In Task Manager it is VmmemWSL.",
 	Not:      "Closing Windows programs: WSL's limit stays the same.",
 	Cures: []cause.Cure{
@@ -133,7 +133,10 @@ func commitFigures(c *ledger.Case) map[string]string {
 
 // victimFigures are who was ended, and what that held.
 func victimFigures(c *ledger.Case) map[string]string {
-	out := map[string]string{"victim": "", "held": ""}
+	out := map[string]string{"victim": "", "held": "", "ended": "ran out of the RAM that Windows gives it"}
+	if c.Kind(fact.ShellKilled) && !c.Kind(fact.KernelKill) { // which does not say why
+		out["ended"] = "killed the program, most likely because it used up the RAM that Windows gives it"
+	}
 	if v, ok := c.Fact("victim"); ok {
 		out["victim"] = quote.Told(v.Text)
 	}
