@@ -57,9 +57,10 @@ var sizeCards = []cause.Card{
 	},
 	{
 		ID: "rest/one-piece-served", If: when.All(onePiece, func(c *ledger.Case) bool { return c.Reader.Work == "text-inference" && byUse(c) }),
-		Headline: "asked for {asked} in one request",
-		Means:    "That much in one request is usually working memory of one step, not weights. It grows with the tokens that a step handles at once: context length, parallel requests, prefill chunk.[[ Only {free} was free beside what the server had reserved.]]",
+		Headline: "asked for {asked} at once",
+		Means:    "That much at once is usually working memory of one step, not weights. It grows with the tokens that a step handles at once: context length, parallel requests, prefill chunk.[[ Only {free} was free beside what the server had reserved.]]",
 		Cures: []cause.Cure{
+			{Fix: "lower_max_batched_tokens", Title: "Process fewer tokens in one step", Told: "Halve the server's limit of tokens per batch (prefill chunk), and halve it again if need be.", Cost: "long prompts take longer"},
 			{Fix: "lower_context", Title: "Lower the maximum context length", Told: "Halve it, and halve it again if need be.", Cost: "longer texts are refused"},
 			{Fix: "lower_max_num_seqs", Title: "Take fewer requests at once", Told: "Halve the limit on parallel requests, then halve it again.", Cost: "others wait"},
 			{Fix: "lower_gpu_memory_utilization", Title: "Reserve less GPU memory for the KV cache", Told: "Each step then has more room beside it.", Cost: "a smaller cache"},
@@ -68,7 +69,7 @@ var sizeCards = []cause.Card{
 	},
 	{
 		ID: "rest/one-piece", If: onePiece, Figures: onset,
-		Headline: "asked for {asked} in one request",
+		Headline: "asked for {asked} at once",
 		Means:    "An array that large is rarely intended. Usually it compares everything with everything (all pairs of positions, rows or boxes), or holds all the data at once.[[ Only {free} was free.]] If a small input runs, this input is too large. If a small input fails too, a shape is computed wrongly.",
 		Not:      "Closing other programs, or a little more memory.",
 		Cures: []cause.Cure{
