@@ -127,15 +127,31 @@ var ClickHouse = program.Program{
 		{
 			ID: "clickhouse/query", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"Memory limit (for query) exceeded", "Memory limit (for user) exceeded", "Query memory limit exceeded: would use", "User memory limit exceeded: would use"},
 			Cause: cause.BudgetMisconfigured, Weight: cause.Decisive,
-			Headline: "stopped a query at its own memory limit[[ ({limit})]]",
-			Means:    "`max_memory_usage` limits each query; the server may have had more. Joins keep their whole right side in memory, GROUP BY and ORDER BY keep all their keys. If the message says \"for user\", all queries of that user share the limit (`max_memory_usage_for_user`).",
+			Figures:  queryOrUser,
+			Headline: "stopped a query at {whose} memory limit[[ ({limit})]]",
+			Means:    "{shared} Joins keep their whole right side in memory, GROUP BY and ORDER BY keep all their keys.",
 			Not:      "Only more RAM: the limit stays the same.",
 			Cures: []cause.Cure{
 				{Fix: "stream_dataset", Title: "Let the query spill to disk", Told: "`SET max_bytes_before_external_group_by = 5000000000, max_bytes_before_external_sort = 5000000000` (half of max_memory_usage). For joins: `SET join_algorithm = 'auto'`.", Cost: "slower"},
-				{Fix: "raise_memory_limit", Title: "Raise `max_memory_usage` for this query", Told: "`SET max_memory_usage = 20000000000` (in bytes): above today's limit, but below what the machine has free.", Cost: "less for other queries"},
+				{Fix: "lower_parallel", If: ofUser, Title: "Run fewer queries of this user at once", Told: "`SELECT user, query_id, formatReadableSize(memory_usage), query FROM system.processes` shows what each one takes; `KILL QUERY WHERE query_id = 'ID'` ends one.", Cost: "others wait"},
+				{Fix: "raise_memory_limit", If: ofUser, Title: "Raise `max_memory_usage_for_user`", Told: "Set it in the user's profile (users.xml, in bytes): above today's limit, but below the server's own limit.", Cost: "less for other users"},
+				{Fix: "raise_memory_limit", If: when.Not(ofUser), Title: "Raise `max_memory_usage` for this query", Told: "`SET max_memory_usage = 20000000000` (in bytes): above today's limit, but below what the machine has free.", Cost: "less for other queries"},
 				{Fix: "lower_batch_size", Title: "Make the query smaller", Told: "Select fewer columns, filter before the join, and put the smaller table on its right side. Lower `max_threads`: each thread has its own state.", Cost: "some rewriting"},
 			},
 			Sources: []string{"ClickHouse/src/Common/MemoryTracker.cpp", "https://clickhouse.com/docs/operations/settings/query-complexity"},
 		},
 	},
+}
+
+// ofUser: ClickHouse's limit for all queries of a user was reached.
+func ofUser(c *ledger.Case) bool {
+	return c.Contains("(for user)") || c.Contains("user memory limit exceeded")
+}
+
+// queryOrUser says whose limit ClickHouse's query reached.
+func queryOrUser(c *ledger.Case) map[string]string {
+	if ofUser(c) {
+		return map[string]string{"whose": "its user's", "shared": "All queries of a user share one limit (`max_memory_usage_for_user`), so this query need not be the largest; the server may have had more."}
+	}
+	return map[string]string{"whose": "its own", "shared": "`max_memory_usage` limits each query; the server may have had more."}
 }

@@ -83,13 +83,15 @@ var (
 
 	Elasticsearch = server("elasticsearch", "Elasticsearch", nil, []cause.Card{{
 		ID: "elasticsearch/breaker", Kinds: refused, Said: []string{"circuit_breaking_exception", "CircuitBreakingException"},
-		Cause: cause.BudgetMisconfigured, Weight: cause.Decisive, Headline: "refused a request: its heap is nearly full (circuit breaker)",
-		Means: "A circuit breaker refuses requests before the Java heap overflows, usually at 95 % of -Xmx. The request itself is often tiny; the list after \"usages\" shows what fills the heap. Usual reasons: too many shards, field data, large aggregations or bulk requests, or a heap that is too small.",
+		Cause: cause.BudgetMisconfigured, Weight: cause.Decisive, Figures: breaker, Headline: "refused a request: {full} (circuit breaker)",
+		Means: "{means}",
 		Not:   "Raising `indices.breaker.total.limit`: the node then fails with Java heap space.",
 		Cures: []cause.Cure{
+			{Fix: "fix_shape", If: ofBreaker("[fielddata]"), Title: "Sort and aggregate on keyword fields", Told: "Use `NAME.keyword` instead of the text field NAME, or map the field as `keyword`. `POST /_cache/clear?fielddata=true` frees what is loaded now.", Cost: "perhaps a new index"},
+			{Fix: "lower_batch_size", If: ofBreaker("[request]"), Title: "Make the aggregation smaller", Told: "Lower `size` and the number of nested levels, page through buckets with a `composite` aggregation, and filter to a shorter time range first.", Cost: "more requests"},
 			{Fix: "raise_memory_limit", Title: "Raise the heap (-Xms, -Xmx)", Kind: "config", Text: "# config/jvm.options.d/heap.options\n-Xms4g\n-Xmx4g", Told: "Use half of the RAM (or of the container's limit), at most 31g, the same for both, then restart the node. Docker: `ES_JAVA_OPTS=\"-Xms4g -Xmx4g\"`.", Cost: "less for the file cache"},
-			{Fix: "lower_batch_size", Title: "Send smaller requests", Told: "Use bulk requests of 5 to 15 MB and aggregations with a smaller `size`. Do not sort or aggregate on text fields. `POST /_cache/clear?fielddata=true` frees field data now.", Cost: "more requests"},
-			{Fix: "lower_num_workers", Title: "Reduce the number of shards", Told: "`GET _cat/shards` lists them. As a guide use at most 20 shards per GB of heap: delete, shrink or merge old indices.", Cost: "some work"},
+			{Fix: "lower_batch_size", If: when.Not(ofBreaker("[request]")), Title: "Send smaller requests", Told: "Use bulk requests of 5 to 15 MB and aggregations with a smaller `size`. Do not sort or aggregate on text fields. `POST /_cache/clear?fielddata=true` frees field data now.", Cost: "more requests"},
+			{Fix: "lower_num_workers", If: when.Not(when.Any(ofBreaker("[fielddata]"), ofBreaker("[request]"))), Title: "Reduce the number of shards", Told: "`GET _cat/shards` lists them. As a guide use at most 20 shards per GB of heap: delete, shrink or merge old indices.", Cost: "some work"},
 		},
 		Sources: []string{"elasticsearch/server/src/main/java/org/elasticsearch/indices/breaker/HierarchyCircuitBreakerService.java", "https://www.elastic.co/guide/en/elasticsearch/reference/7.9/circuit-breaker.html"},
 	}}, "circuit_breaking_exception", "CircuitBreakingException")
@@ -152,6 +154,24 @@ var (
 		Sources: program.Sources{"https://getcomposer.org/doc/03-cli.md": "--2"},
 	}
 )
+
+// ofBreaker: Elasticsearch's message names that breaker.
+func ofBreaker(name string) func(*ledger.Case) bool {
+	return func(c *ledger.Case) bool { return c.Contains(name) }
+}
+
+// breaker is which of Elasticsearch's breakers refused, and what that tells.
+func breaker(c *ledger.Case) map[string]string {
+	switch {
+	case c.Contains("[fielddata]"):
+		return map[string]string{"full": "its field data is at its limit", "means": "Elasticsearch loads field data into the Java heap to sort or aggregate on text fields. It may take 40 % of the heap by default, and this request needs more. The rest of the heap need not be full."}
+	case c.Contains("[request]"):
+		return map[string]string{"full": "it needs more heap than one request may take", "means": "The structures that requests build, mostly aggregations with many buckets, may take 60 % of the Java heap by default. This request would exceed that. The rest of the heap need not be full."}
+	case c.Contains("[parent]"):
+		return map[string]string{"full": "its heap is nearly full", "means": "The parent breaker refuses requests before the Java heap overflows, usually at 95 % of -Xmx. The request itself is often tiny; the list after \"usages\" shows what fills the heap. Usual reasons: too many shards, field data, large aggregations or bulk requests, or a heap that is too small."}
+	}
+	return map[string]string{"full": "it would take too much of the heap", "means": "A circuit breaker refuses requests before the Java heap overflows. The message names it, with its limit. Usual reasons: large aggregations or bulk requests, field data, too many shards, or a heap that is too small."}
+}
 
 var phpTook = regexp.MustCompile(`\(allocated (\d{4,15})(?: bytes)?\)`)
 

@@ -16,7 +16,7 @@ var askKernel = cause.Cure{
 	Fix: "raise_memory_limit", Title: "Ask the kernel log whether it was a limit or the whole machine", Kind: "shell",
 	Text: "sudo dmesg -T | grep -iE 'killed process|oom-kill' | tail -4; free -h   # for a container: on its host",
 	Ways: []cause.Way{
-		{For: "It says \"Memory cgroup\"", Text: "the memory limit of a container or job was reached: double it where the container or job is started"},
+		{For: "It says \"Memory cgroup\"", Text: "a memory limit was reached: double it where the container or job is started"},
 		{For: "It says \"Out of memory\"", Text: "the whole machine was full: close what `ps -eo pid,rss,args --sort=-rss | head` shows at the top, or add swap"},
 	},
 	Cost: "free",

@@ -40,7 +40,7 @@ var GitHub = limit("github-actions/runner", signal9, cause.Strong,
 	"137 means signal 9 (killed): usually the runner's RAM was full. The standard Linux runner has 16 GB for public repositories and 8 GB for private ones, and parallel tests or compilers fill that. A job container with its own limit looks the same.",
 	"", "https://docs.github.com/en/actions/reference/runners/github-hosted-runners",
 	cause.Cure{Fix: "lower_num_workers", Title: "Run fewer processes in parallel", Kind: "text", Text: "pytest: `-n 2` instead of `-n auto`. make: `-j2`. Jest: `--maxWorkers=2`. CUDA builds: `MAX_JOBS=1`.", Cost: "a longer job"},
-	cause.Cure{Fix: "add_swap", Title: "Add swap in an earlier step", Kind: "config", Text: "- run: sudo fallocate -l 8G /mnt/swap && sudo chmod 600 /mnt/swap && sudo mkswap /mnt/swap && sudo swapon /mnt/swap", Cost: "slow when used"},
+	cause.Cure{Fix: "add_swap", Title: "Add swap in an earlier step", Kind: "config", Text: "- run: sudo fallocate -l 8G /swap2 && sudo chmod 600 /swap2 && sudo mkswap /swap2 && sudo swapon /swap2", Cost: "slow when used"},
 	raise)
 
 // Colab is its notebook whose RAM was full.
