@@ -76,13 +76,13 @@ var (
 			},
 			{
 				ID: "node/buffer", Kinds: nil, Said: []string{"Array buffer allocation failed", "ERR_WORKER_OUT_OF_MEMORY"}, Unsaid: []string{"loadModel", "loading model", "(in promise)"},
-				Cause: cause.HostMemory, Weight: cause.Strong,
-				Headline: "could not allocate a buffer, or a worker's heap was full",
-				Means:    "An ArrayBuffer is not part of the JavaScript heap. Either it is larger than V8 allows (4 GiB in Node 14 to 18), the system has no memory left, or too many old buffers wait for the garbage collector. A worker thread has its own heap limit (`resourceLimits`).",
-				Not:      "`--max-old-space-size` for buffers: they are not in that heap.",
+				Cause: cause.HostMemory, Weight: cause.Strong, Figures: bufferOrWorker,
+				Headline: "{headline}",
+				Means:    "{means}",
+				Not:      "{not}",
 				Cures: []cause.Cure{
+					{Fix: "raise_memory_limit", If: ofWorker, Title: "Raise the worker's own heap limit", Told: "Pass `resourceLimits` with `maxOldGenerationSizeMb: 4096` to `new Worker()`. For tools that start workers: `NODE_OPTIONS=--max-old-space-size=4096`.", Cost: "RAM"},
 					{Fix: "stream_dataset", Title: "Use streams instead of whole files", Told: "Use `fs.createReadStream` and pipes, or one buffer that you use again. In a browser read parts of a file with `Blob.slice`.", Cost: "some rewriting"},
-					{Fix: "raise_memory_limit", Title: "If it is a worker, raise its heap limit", Told: "Pass `resourceLimits` with `maxOldGenerationSizeMb: 4096` to `new Worker()`. For tools that start workers: `NODE_OPTIONS=--max-old-space-size=4096`.", Cost: "RAM"},
 					{Fix: "lower_num_workers", Title: "Handle fewer files or buffers at once", Told: "Limit how many promises or workers run at once, and drop references to buffers that are done.", Cost: "time"},
 				},
 				Sources: []string{"https://nodejs.org/api/worker_threads.html", "https://nodejs.org/api/buffer.html"},
@@ -139,6 +139,19 @@ var (
 		}},
 	}
 )
+
+// ofWorker: the heap of a worker thread was full.
+func ofWorker(c *ledger.Case) bool {
+	return c.Contains("err_worker_out_of_memory") || c.Contains("reaching memory limit")
+}
+
+// bufferOrWorker tells a buffer from the heap of a worker.
+func bufferOrWorker(c *ledger.Case) map[string]string {
+	if ofWorker(c) {
+		return map[string]string{"headline": "stopped a worker thread: its heap was full", "not": "", "means": "A worker thread has its own heap limit (`resourceLimits`). It was reached, while the machine may have had memory left. The worker keeps or builds too much at once for it."}
+	}
+	return map[string]string{"headline": "could not allocate a buffer", "not": "`--max-old-space-size`: buffers are not in that heap.", "means": "An ArrayBuffer is not part of the JavaScript heap. Either it is larger than V8 allows (4 GiB in Node 14 to 18), the system has no memory left, or too many old buffers wait for the garbage collector."}
+}
 
 // beyond32: more was asked for than a process of 32 bit can address.
 func beyond32(c *ledger.Case) bool { return ledger.Requested(c) > 4*units.GiB }

@@ -61,15 +61,16 @@ var (
 
 	Doris = server("starrocks", "StarRocks or Doris", nil, []cause.Card{{
 		ID: "starrocks/limit", Kinds: refused, Said: []string{"exec_mem_limit", "exceed the limit of", "query_mem_limit"},
-		Cause: cause.BudgetMisconfigured, Weight: cause.Decisive, Headline: "stopped a query at its own memory limit[[ ({bound})]]",
-		Means: "The backend limits each query (`exec_mem_limit`, `query_mem_limit`) and its whole process (`mem_limit`, default 90 % of RAM). The message names which. The limit of a query can be raised in the session; loads, compaction and all queries share the limit of the process.",
+		Cause: cause.BudgetMisconfigured, Weight: cause.Decisive, Headline: "stopped a query at {whose} memory limit[[ ({bound})]]",
+		Means: "{means}",
 		Not:   "The frontend's Java heap: the backend is another process.",
 		Cures: []cause.Cure{
-			{Fix: "raise_memory_limit", Title: "If it was the query's limit, raise it", Kind: "config", Text: "SET exec_mem_limit = 8589934592;   -- Doris\nSET query_mem_limit = 8589934592;  -- StarRocks", Cost: "less for other queries"},
+			{Fix: "lower_num_workers", If: ofBackend, Title: "Run less at once", Told: "Run fewer parallel loads and queries (lower `parallel_fragment_exec_instance_num` or `pipeline_dop`) and smaller load batches. If that is not enough, add RAM.", Cost: "time"},
+			{Fix: "raise_memory_limit", If: when.Not(ofBackend), Title: "Raise the query's limit", Kind: "config", Text: "SET exec_mem_limit = 8589934592;   -- Doris\nSET query_mem_limit = 8589934592;  -- StarRocks", Cost: "less for other queries"},
 			{Fix: "cpu_offload", Title: "Allow spilling to disk", Told: "`SET enable_spill = true;` (StarRocks 3.0 and later, Doris 3).", Cost: "slower"},
-			{Fix: "lower_num_workers", Title: "If it was the process limit, run less at once", Told: "Run fewer parallel loads and queries (lower `parallel_fragment_exec_instance_num` or `pipeline_dop`) and smaller load batches. If that is not enough, add RAM.", Cost: "time"},
+			{Fix: "lower_batch_size", Title: "Make the query smaller", Told: "Select fewer columns, filter before the join, and put the smaller table on its right side. Load one partition or day at a time.", Cost: "some rewriting"},
 		},
-		Figures: bounded,
+		Figures: queryOrBackend,
 		Sources: []string{"https://docs.starrocks.io/docs/administration/management/resource_management/Memory_management", "https://docs.starrocks.io/docs/administration/management/resource_management/spill_to_disk/"},
 	}}, "exec_mem_limit", "exceed the limit of BE", "query_mem_limit")
 
@@ -105,3 +106,18 @@ var (
 		Sources: program.Sources{"https://imagemagick.org/script/command-line-options.php": "-list -limit -density -define"},
 	}
 )
+
+// ofBackend: StarRocks' or Doris' whole process was at its limit.
+func ofBackend(c *ledger.Case) bool {
+	return c.Contains("of process") || c.Contains("process memory") || c.Contains("process limit")
+}
+
+// queryOrBackend says whose limit a query of StarRocks or Doris reached.
+func queryOrBackend(c *ledger.Case) map[string]string {
+	out := bounded(c)
+	out["whose"], out["means"] = "its own", "The backend limits each query (`exec_mem_limit` in Doris, `query_mem_limit` in StarRocks). The machine may have had more. Joins and aggregations with many keys need the most."
+	if ofBackend(c) {
+		out["whose"], out["means"] = "the whole backend's", "The backend process reached its own limit (`mem_limit`, default 90 % of RAM). Loads, compaction and all queries share it, so this query need not be the largest."
+	}
+	return out
+}

@@ -52,8 +52,8 @@ var (
 		Proofs: []string{"Error R14", "Error R15", "heroku[web"},
 		Cards: []cause.Card{{
 			ID: "heroku/quota", Kinds: append([]fact.Kind{fact.ShellKilled}, refused...),
-			Cause: cause.BudgetMisconfigured, Weight: cause.Decisive, Headline: "reports that the dyno exceeded its memory quota",
-			Means: "R14 means that the dyno uses more than its quota (512 MB on the small ones) and swaps, so it is slow. R15 means that it used far more and was killed. Web servers start several processes, and each one holds the whole application.",
+			Cause: cause.BudgetMisconfigured, Weight: cause.Decisive, Figures: quota, Headline: "{headline}",
+			Means: "{means} Web servers start several processes, and each one holds the whole application.",
 			Cures: []cause.Cure{
 				told("lower_num_workers", "Run fewer processes", "fewer requests at once", "`heroku config:set WEB_CONCURRENCY=1`, and threads instead of processes. Ruby: use jemalloc, or set `MALLOC_ARENA_MAX=2`. Node: set `--max-old-space-size` to 80 % of the quota (in MB)."),
 				told("raise_memory_limit", "Use a larger dyno", "money", "`heroku ps:type standard-2x`."),
@@ -85,4 +85,12 @@ func oracleError(c *ledger.Case) map[string]string {
 		}
 	}
 	return map[string]string{"code": "", "means": "Either a limit of the server (shared pool, PGA, SGA) or of the operating system was reached."}
+}
+
+// quota is which of Heroku's two errors it is: the dyno goes on after R14.
+func quota(c *ledger.Case) map[string]string {
+	if c.Contains("r15") {
+		return map[string]string{"headline": "killed the dyno: it used far more than its memory quota (R15)", "means": "The dyno used twice its quota (on some sizes, all of it) and was killed. The small dynos have 512 MB."}
+	}
+	return map[string]string{"headline": "reports that the dyno uses more than its memory quota (R14)", "means": "The dyno goes on, but it swaps, so it is slow. The small dynos have 512 MB. At twice the quota it is killed (R15)."}
 }

@@ -11,7 +11,7 @@ var gridCards = []cause.Card{{
 	ID: "sge/limit", Kinds: queue, Said: []string{"h_vmem", "s_vmem", "h_rss", "s_rss"},
 	Cause: cause.HostMemory, Weight: cause.Decisive, Figures: gridFigures,
 	Headline: "killed the job at its memory limit[[{figures}]]",
-	Means:    "The limit is `h_vmem`, or the queue's default. It counts for each slot, for all processes of the job together. It counts address space (virtual memory), which can be far more than RAM: threads, Java and CUDA reserve much that they never use.",
+	Means:    "The limit counts for each slot, for all processes of the job together; the node may have had more. {counts}",
 	Cures: []cause.Cure{
 		gridSpace,
 		{Fix: "raise_memory_limit", Title: "Request more memory[[: {wanted}]]", Told: "[[{wanted} is {basis}, in all. ]][[It had reached {reached}: request more than that in all. ]]With a parallel environment (`-pe smp 4`) the number is for one slot: divide it by the slots.", Steps: more("shell", "G", "#$ -l h_vmem=MEM   # in the job script; or behind qsub: -l h_vmem=MEM"), Cost: "perhaps a longer wait"},

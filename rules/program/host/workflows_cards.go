@@ -121,7 +121,10 @@ func enforced(c *ledger.Case) bool { return c.F().Limit == nil && c.Contains("en
 // gridFigures add the address space that the job had at most.
 func gridFigures(c *ledger.Case) map[string]string {
 	out := queueFigures(c)
-	out["reached"] = ""
+	out["reached"], out["counts"] = "", "`h_vmem` counts address space (virtual memory), which can be far more than RAM: threads, Java and CUDA reserve much that they never use."
+	if c.Near("h_rss", "s_rss") && !c.Near("h_vmem", "s_vmem") {
+		out["counts"] = "`h_rss` counts the RAM in use."
+	}
 	if n := ledger.Sized(c, "vmem_used"); n > 0 && enforced(c) {
 		out["reached"], out["figures"] = units.Amount(n), ": "+units.Amount(n)+" of address space"
 	}
