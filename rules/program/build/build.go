@@ -17,9 +17,9 @@ var (
 )
 
 var (
-	swap = cause.Cure{If: when.Not(reader.OnWindows), Fix: "add_swap", Title: "Add swap", Kind: "shell", Text: "sudo fallocate -l 8G /swapfile && sudo chmod 600 /swapfile\nsudo mkswap /swapfile && sudo swapon /swapfile", Cost: "8 GB of disk, slow"}
-	page = cause.Cure{Fix: "raise_pagefile", If: reader.OnWindows, Title: "Enlarge the page file", Told: "Windows refuses memory when \"Committed\" (Task Manager, Performance, Memory) is at its limit. Advanced system settings, Performance, Settings, Advanced, Virtual memory: automatic, or 32768 to 65536 MB on an SSD; restart.", Cost: "Disk space"}
-	look = cause.Cure{If: when.Not(reader.OnWindows), Fix: "raise_memory_limit", Title: "Check whether a limit or the machine refused", Kind: "shell", Text: "free -h; ulimit -v; sysctl vm.overcommit_memory; cat /sys/fs/cgroup/memory.max", Told: "If much is free and `ulimit -v` or the last file shows a number, that limit refused: raise it. If they show `unlimited` and `max`, the machine was full.", Cost: "A look is free"}
+	swap = cause.Cure{If: when.Not(reader.OnWindows), Fix: "add_swap", Title: "Add swap", Kind: "shell", Text: "sudo fallocate -l 8G /swapfile && sudo chmod 600 /swapfile\nsudo mkswap /swapfile && sudo swapon /swapfile", Cost: "8 GB of disk, and slow when used"}
+	page = cause.Cure{Fix: "raise_pagefile", If: reader.OnWindows, Title: "Enlarge the page file", Told: "Press Win+R, run `SystemPropertiesAdvanced`; Performance: Settings, Advanced, Virtual memory: Change. Untick \"Automatically manage\", choose an SSD with room, Custom size: initial 32768, maximum 65536 MB. Set, OK, restart.", Cost: "disk space and a restart"}
+	look = cause.Cure{If: when.Not(reader.OnWindows), Fix: "raise_memory_limit", Title: "Check whether it was a limit or the whole machine", Kind: "shell", Text: "free -h; ulimit -v; sysctl vm.overcommit_memory; cat /sys/fs/cgroup/memory.max", Told: "If much is free, and `ulimit -v` or the last file shows a number, raise that limit. If they show `unlimited` and `max`, the machine was full.", Cost: "free"}
 )
 
 // Linker is the linker of a build on Unix, whatever is built, and GCC.
@@ -34,16 +34,16 @@ var Linker = program.Program{
 			ID: "linker/killed", Kinds: killed, Said: []string{"ld terminated with signal 9"},
 			Cause: cause.HostMemory, Weight: cause.Decisive,
 			Headline: "killed the linker, most likely because {links} did not fit into RAM",
-			Means:    "`ld` got signal 9, usually from the kernel because RAM ran out.{many} A linker holds all objects of a library at once, debug information included: several GB for projects as large as LLVM or Chromium. Compiled files are kept; the sources are usually fine.",
+			Means:    "`ld` was killed by signal 9, usually because RAM ran out.{many} A linker holds all object files of a library at once, with their debug information. That takes several GB for projects as large as LLVM or Chromium. The source code is usually fine.",
 			Not:      "Cleaning first: it only loses the files that are finished.",
 			Cures: []cause.Cure{
-				{Fix: "lower_build_jobs", Title: "Resume with one job at a time", Told: "In the same folder; only what is missing is built:", Kind: "shell", Text: "make -j1   # ninja -j1, cargo build -j 1, cmake --build . --parallel 1", Cost: "Time"},
+				{Fix: "lower_build_jobs", Title: "Continue with one job at a time", Told: "Run it in the same folder; finished files are kept:", Kind: "shell", Text: "make -j1   # ninja -j1, cargo build -j 1, cmake --build . --parallel 1", Cost: "time"},
 				swap,
 				{Fix: "upgrade_version", Title: "Use a linker and build options that need less memory", Ways: []cause.Way{
-					{For: "LLVM", Text: "`-DCMAKE_BUILD_TYPE=Release -DLLVM_USE_LINKER=lld`, with `-G Ninja` also `-DLLVM_PARALLEL_LINK_JOBS=1`; for debugging `-DLLVM_USE_SPLIT_DWARF=ON`"},
-					{For: "Rust from source", Text: "in config.toml `[llvm] optimize = true`, `link-shared = false`, `[rust] debuginfo-level = 0`"},
-					{For: "Others", Text: "`-fuse-ld=lld` or `mold`, no `-g`; GNU ld: `-Wl,--no-keep-memory`"},
-				}, Cost: "A new configuration compiles again"},
+					{For: "LLVM", Text: "`-DCMAKE_BUILD_TYPE=Release -DLLVM_USE_LINKER=lld`, and with `-G Ninja` also `-DLLVM_PARALLEL_LINK_JOBS=1`. For debugging `-DLLVM_USE_SPLIT_DWARF=ON`"},
+					{For: "Rust from source", Text: "in config.toml set `[llvm] optimize = true`, `link-shared = false`, `[rust] debuginfo-level = 0`"},
+					{For: "Others", Text: "`-fuse-ld=lld` or `-fuse-ld=mold`, without `-g`. GNU ld: `-Wl,--no-keep-memory`"},
+				}, Cost: "a new configuration compiles everything again"},
 			},
 			Figures: links,
 			Sources: []string{"llvm/docs/GettingStarted.rst", "gcc/gcc/collect2.cc", "rust/config.example.toml"},
@@ -51,10 +51,10 @@ var Linker = program.Program{
 		{
 			ID: "linker/exhausted", Kinds: refused, Said: []string{"final link failed", "/usr/bin/ld: out of memory"},
 			Cause: cause.HostMemory, Weight: cause.Decisive,
-			Headline: "refused the linker memory: one link did not fit",
-			Means:    "GNU ld was refused memory. It holds all objects at once, with debug information several GB. A 32-bit toolchain cannot use more than 2 to 4 GB, and a container no more than its limit, however much RAM there is.",
+			Headline: "had no memory left for the linker",
+			Means:    "GNU ld could not get more memory. It holds all object files at once, which takes several GB with debug information. A 32-bit toolchain can use only 2 to 4 GB, and a container only its limit, however much RAM there is.",
 			Cures: []cause.Cure{
-				{Fix: "upgrade_version", Title: "Use a linker that needs less memory", Told: "`-fuse-ld=lld` (or gold, mold) and no `-g`; with GNU ld `-Wl,--no-keep-memory -Wl,--reduce-memory-overheads`.", Cost: "None"},
+				{Fix: "upgrade_version", Title: "Use a linker that needs less memory", Told: "Link with `-fuse-ld=lld` (or gold, mold) and without `-g`. With GNU ld: `-Wl,--no-keep-memory -Wl,--reduce-memory-overheads`.", Cost: "None"},
 				swap, look,
 			},
 			Sources: []string{"binutils/ld/ld.texi"},
@@ -64,10 +64,10 @@ var Linker = program.Program{
 				return c.Near("make[", "[Makefile:", ".o] Error", "CMakeFiles/", "ninja: build stopped")
 			},
 			Cause: cause.HostMemory, Weight: cause.Decisive,
-			Headline: "refused the compiler memory: RAM and swap, or a limit, are used up",
-			Means:    "GCC was refused memory. As many run side by side as `-j` says, and each takes what its file needs, about 1 GB for heavy C++ templates. A container's limit, `ulimit -v` or a 32-bit compiler (2 to 4 GB) refuses even if RAM is free. The source is usually fine.",
+			Headline: "had no memory left for the compiler",
+			Means:    "GCC could not get more memory. As many compilers run at once as `-j` says, and each needs about 1 GB for heavy C++ templates. A container's limit, `ulimit -v` or a 32-bit compiler (2 to 4 GB) can stop it even if RAM is free. The source code is usually fine.",
 			Cures: []cause.Cure{
-				{Fix: "lower_build_jobs", Title: "Compile one file at a time (-j1)", Told: "In the same folder; finished files are kept:", Kind: "shell", Text: "make -j1   # ninja -j1, cmake --build . --parallel 1", Cost: "A longer build"},
+				{Fix: "lower_build_jobs", Title: "Compile one file at a time (-j1)", Told: "Run it in the same folder; finished files are kept:", Kind: "shell", Text: "make -j1   # ninja -j1, cmake --build . --parallel 1", Cost: "a longer build"},
 				swap, look,
 			},
 			Sources: []string{"gcc/gcc/ggc-page.c"},
@@ -84,9 +84,9 @@ func links(c *ledger.Case) map[string]string {
 		}
 	}
 	if n > 1 {
-		return map[string]string{"links": "several links at once", "many": " Several were ended: their sum did not fit."}
+		return map[string]string{"links": "several links at once", "many": " Several linkers were killed: together they did not fit."}
 	}
-	return map[string]string{"links": "one link", "many": " The log shows one; fewer jobs help if others ran beside it."}
+	return map[string]string{"links": "one link", "many": " The log shows one; fewer jobs help if others ran at the same time."}
 }
 
 // MSVC is Microsoft's compiler and linker.
@@ -97,13 +97,13 @@ var MSVC = program.Program{
 		ID: "msvc/heap", Kinds: refused,
 		Cause: cause.HostMemory, Weight: cause.Decisive,
 		Headline: "ran out of memory during the build",
-		Means:    "Either the tools are the 32-bit ones, which cannot use more than 2 to 4 GB (the path says HostX86), or Windows reached its commit limit: RAM and page file together are taken, usually by many compilers at once. The source is usually fine, unless one generated file is huge.",
+		Means:    "Either the tools are 32-bit (the path says HostX86), which can use only 2 to 4 GB. Or RAM and page file together are used up, usually by many compilers at once. The source code is usually fine, unless one generated file is huge.",
 		Not:      "Repairing Visual Studio.",
 		Cures: []cause.Cure{
-			{Fix: "upgrade_version", Title: "Use the 64-bit tools", Told: "CMake: `-A x64 -T host=x64` at the configuration; MSBuild: `/p:PreferredToolArchitecture=x64`; a prompt: \"x64 Native Tools\".", Cost: "None"},
-			{Fix: "lower_build_jobs", Title: "Run fewer compile jobs", Told: "`msbuild /m:1 /p:CL_MPCount=1`, `cmake --build . --parallel 2`; about 1 GB for each compiler, several for heavy templates.", Cost: "Time"},
+			{Fix: "upgrade_version", Title: "Use the 64-bit tools", Told: "CMake: configure with `-A x64 -T host=x64`. MSBuild: `/p:PreferredToolArchitecture=x64`. Command line: open the \"x64 Native Tools Command Prompt\".", Cost: "None"},
+			{Fix: "lower_build_jobs", Title: "Run fewer compile jobs at once", Told: "`msbuild /m:1 /p:CL_MPCount=1`, or `cmake --build . --parallel 2`. Each compiler needs about 1 GB, several for heavy templates.", Cost: "time"},
 			page,
-			{Fix: "fix_shape", Title: "For C1076 or C3859, split the unit", Told: "Remove `/Zm`, split the generated file or the precompiled header; `/Zc:inline` and no `/GL` for large links.", Cost: "Some work"},
+			{Fix: "fix_shape", Title: "For C1076 or C3859, split the source file", Told: "Remove `/Zm`, and split the generated file or the precompiled header. For large links use `/Zc:inline` and no `/GL`.", Cost: "some work"},
 		},
 		Sources: []string{"https://learn.microsoft.com/en-us/cpp/error-messages/compiler-errors-1/fatal-error-c1060", "https://learn.microsoft.com/en-us/cpp/error-messages/tool-errors/linker-tools-error-lnk1102"},
 	}},

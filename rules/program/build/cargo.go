@@ -33,13 +33,13 @@ var Cargo = program.Program{
 var llvm = cause.Card{
 	ID: "cargo/llvm", Kinds: refused, Said: []string{"LLVM ERROR: out of memory"},
 	Cause: cause.HostMemory, Weight: cause.Strong,
-	Headline: "was refused memory while it compiled a crate",
-	Means:    "LLVM, which generates rustc's code, was refused memory, and does not say how much it wanted. A small crate, or much free RAM, points to a fault of this compiler, nightlies above all, or to one of 32 bit (`i686`), which ends at 2 to 4 GB. A large crate in a release build, or many at once, can fill the machine.",
+	Headline: "ran out of memory while it compiled a crate",
+	Means:    "LLVM generates rustc's code, and it does not say how much memory it wanted. With a small crate or much free RAM, this compiler version (often a nightly) is faulty, or it is 32-bit (`i686`) and can use only 2 to 4 GB. A large crate in a release build, or many at once, can fill the machine.",
 	Not:      "`cargo clean`: it only compiles again what is finished.",
 	Cures: []cause.Cure{
-		{Fix: "upgrade_version", Title: "Compile it with another toolchain", Told: "Of 64 bit: `rustup show` names today's. If only one nightly fails, stay on the other one and report it. `CARGO_INCREMENTAL=0` before the command leaves out incremental compilation.", Kind: "shell", Text: "rustup update stable && cargo +stable build   # with the options you had", Cost: "Some minutes"},
-		{Fix: "lower_build_jobs", Title: "Compile one crate at a time, and watch the RAM", Told: "`cargo build -j 1`. If RAM fills all the same, `debug = 0` or `lto = false` in the profile in Cargo.toml make one crate smaller.", Cost: "A longer build"},
-		{Fix: "add_swap", If: when.Not(reader.OnWindows), Title: "Add swap if the RAM does fill", Kind: "shell", Text: swap.Text, Cost: swap.Cost},
+		{Fix: "upgrade_version", Title: "Compile it with another toolchain", Told: "`rustup show` names today's toolchain; use a 64-bit one. If only one nightly fails, report it, and stay on stable. `CARGO_INCREMENTAL=0` before the command turns off incremental compilation.", Kind: "shell", Text: "rustup update stable && cargo +stable build   # with the options you had", Cost: "some minutes"},
+		{Fix: "lower_build_jobs", Title: "Compile one crate at a time, and watch the RAM", Told: "Run `cargo build -j 1`. If RAM still fills up, set `debug = 0` or `lto = false` for the profile in Cargo.toml.", Cost: "a longer build"},
+		{Fix: "add_swap", If: when.Not(reader.OnWindows), Title: "If RAM does fill up, add swap", Kind: "shell", Text: swap.Text, Cost: swap.Cost},
 		page,
 	},
 	Sources: []string{"https://github.com/rust-lang/rust/issues/49467", "https://github.com/rust-lang/rust/issues/62611", "https://doc.rust-lang.org/cargo/reference/profiles.html"},

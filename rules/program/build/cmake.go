@@ -13,11 +13,12 @@ var CMake = program.Program{
 	Cards: []cause.Card{{
 		ID: "cmake/killed", Kinds: []fact.Kind{fact.ShellKilled}, Said: []string{"Building CXX object"}, Unsaid: []string{"Building CUDA object", "Building wheel"},
 		Cause: cause.HostMemory, Weight: cause.Strong,
-		Means: "The build was ended by signal 9 while it compiled, usually because too many compilers ran at once for the memory: about 1 GB each for heavy C++ templates. In a container or on a CI machine, its limit counts.",
+		Headline: "was killed while it compiled, most likely because RAM ran out",
+		Means:    "Usually too many compilers ran at once for the memory: each needs about 1 GB for heavy C++ templates. In a container or on a CI machine its own limit counts.",
 		Cures: []cause.Cure{
-			{Fix: "lower_build_jobs", Title: "Compile with fewer jobs", Told: "Finished files are kept:", Kind: "shell", Text: "make -j1   # ninja -j1, cmake --build . --parallel 1", Cost: "The build takes longer"},
+			{Fix: "lower_build_jobs", Title: "Compile with fewer jobs at once", Told: "Finished files are kept:", Kind: "shell", Text: "make -j1   # ninja -j1, cmake --build . --parallel 1", Cost: "a longer build"},
 			swap,
-			{Fix: "raise_memory_limit", Title: "In a container or CI job: give it more", Told: "`docker run --memory`, Docker Desktop's Settings, Resources, or a larger runner.", Cost: "Less for others, or money"},
+			{Fix: "raise_memory_limit", Title: "In a container or CI job, give it more memory", Told: "`docker run --memory`, Docker Desktop: Settings, Resources, Memory; CI: a larger runner.", Cost: "less for others, or money"},
 		},
 		Sources: []string{"cmake/Source/cmcmd.cxx", "https://www.gnu.org/software/make/manual/make.html"},
 	}},

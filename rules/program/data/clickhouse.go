@@ -25,7 +25,7 @@ func clickHouseCounted(c *ledger.Case) map[string]string {
 
 // fewerMerges: mutations wait for so many free places in the pool that a small
 // pool needs these as well.
-const fewerMerges = "`background_pool_size` 4 in config.xml, and with it 2 for `number_of_free_entries_in_pool_to_execute_mutation`, `..._to_lower_max_size_of_merge` and `..._to_execute_optimize_entire_partition` in its `merge_tree` part, or mutations would never start."
+const fewerMerges = "In config.xml set `background_pool_size` to 4, and in its `merge_tree` part `number_of_free_entries_in_pool_to_execute_mutation`, `..._to_lower_max_size_of_merge` and `..._to_execute_optimize_entire_partition` to 2, or mutations never start."
 
 // roomyServer: a limit at which no cache of the server is too large.
 func roomyServer(c *ledger.Case) bool {
@@ -39,12 +39,12 @@ var clickHouseChunk = cause.Card{
 	ID: "clickhouse/one-piece", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"attempt to allocate chunk of"},
 	If:    func(c *ledger.Case) bool { return c.F().Limit != nil && ledger.Requested(c) > c.F().Limit.Bytes },
 	Cause: cause.OversizedAllocation, Weight: cause.Decisive,
-	Headline: "refused one piece of {asked}: larger than its whole limit of {limit}",
-	Means:    "One step of the query wants {asked} in one piece, whatever else runs. A function that makes long strings or arrays (`range`, `repeat`, `randomString`, `groupArray`), a huge value in the input, or a hash table of too many keys asks like that.",
-	Not:      "A restart, or fewer queries at once: the piece alone exceeds the limit.",
+	Headline: "refused a single allocation of {asked}: its limit is {limit}",
+	Means:    "One step of the query wants {asked} at once, so other queries are not the reason. Usual reasons: a function that builds long strings or arrays (`range`, `repeat`, `groupArray`), one huge value in the input, or a hash table with too many keys.",
+	Not:      "A restart, or fewer queries at once: this allocation alone is above the limit.",
 	Cures: []cause.Cure{
-		{Fix: "fix_shape", Title: "Bound what that step makes", Cost: "some rewriting", Told: "The end of the message names the step (\"while executing\", \"In scope\"). Check the argument that sets its length; give `groupArray` a maximum (`groupArray(1000)(x)`)."},
-		{Fix: "lower_batch_size", Title: "Work on fewer rows at once", Cost: "slower", Told: "`SET max_block_size = 8192;` for steps that make long values a row; a filter, or a range of keys a query, for hash tables."},
+		{Fix: "fix_shape", Title: "Limit what that step creates", Cost: "some rewriting", Told: "The end of the message names the step (\"while executing\", \"In scope\"). Check the argument that sets its length, and give `groupArray` a maximum: `groupArray(1000)(x)`."},
+		{Fix: "lower_batch_size", Title: "Work on fewer rows at once", Cost: "slower", Told: "For steps that build long values per row: `SET max_block_size = 8192;`. For hash tables: add a filter, or query one range of keys at a time."},
 	},
 	Sources: clickHouseSources,
 }
@@ -58,13 +58,13 @@ var clickHouseResident = cause.Card{
 		return n > 0 && f.Limit != nil && f.ProcessUsed != nil && f.ProcessUsed.Bytes > f.Limit.Bytes/10*9 && n < f.ProcessUsed.Bytes/4*3 && n < f.Limit.Bytes
 	},
 	Cause: cause.SoftwareBug, Weight: cause.Decisive,
-	Headline: "refuses queries: its process holds {resident} of RAM, its limit is {limit}",
-	Means:    "It counts only {counted} itself (\"would use\", the new piece included). The limit is held against what the process holds as well (\"current RSS\"), and that is what is full: memory that its allocator keeps, or that this version counts wrongly. So the query in the message is not the reason, and any other may be refused too.",
-	Not:      "A smaller query.",
+	Headline: "refuses queries: its process holds {resident} of RAM, above its limit of {limit}",
+	Means:    "By its own count ClickHouse uses only {counted} (\"would use\"). But the limit also applies to what the process really holds (\"current RSS\"), and that is full: the allocator keeps memory, or this version counts wrongly. So the query in the message is not the reason.",
+	Not:      "A smaller query: any query may be refused.",
 	Cures: []cause.Cure{
-		{Fix: "upgrade_version", Title: "Restart the server, then update it", Cost: "a restart", Told: "The restart frees it at once. Then take the newest patch of your release (`SELECT version()`). For 24.11.1 its makers say that it counts wrongly, and to take 24.11.3 or later."},
-		{Fix: "empty_cache", Title: "See what holds it, and give it back", Cost: "free", Told: "If `jemalloc.resident` is far above `jemalloc.allocated`, the allocator keeps it:", Kind: "config", Text: "SELECT metric, formatReadableSize(value) FROM system.asynchronous_metrics\nWHERE metric IN ('MemoryResident', 'jemalloc.allocated', 'jemalloc.resident');\nSYSTEM JEMALLOC PURGE;"},
-		{Fix: "raise_memory_limit", Title: "If the machine has more: raise the limit", Cost: "less for other programs", Told: "`max_server_memory_usage` in config.xml (bytes; 0: `max_server_memory_usage_to_ram_ratio` of the RAM). Without a cure of the cause it fills again."},
+		{Fix: "upgrade_version", Title: "Restart the server, then update it", Cost: "a restart", Told: "The restart frees the memory at once. Then install the newest patch of your release (`SELECT version()` shows it). Version 24.11.1 is known to count wrongly: use 24.11.3 or later."},
+		{Fix: "empty_cache", Title: "Find out what holds it, and release it", Cost: "free", Told: "If `jemalloc.resident` is far above `jemalloc.allocated`, the allocator keeps it. The last line releases that:", Kind: "config", Text: "SELECT metric, formatReadableSize(value) FROM system.asynchronous_metrics\nWHERE metric IN ('MemoryResident', 'jemalloc.allocated', 'jemalloc.resident');\nSYSTEM JEMALLOC PURGE;"},
+		{Fix: "raise_memory_limit", Title: "If the machine has more RAM, raise the limit", Cost: "less for other programs", Told: "`max_server_memory_usage` in config.xml, in bytes (0 means `max_server_memory_usage_to_ram_ratio` of the RAM). Without the other steps it fills up again."},
 	},
 	Sources: append([]string{"https://github.com/ClickHouse/ClickHouse/issues/74962", "https://github.com/ClickHouse/ClickHouse/issues/98963"}, clickHouseSources...),
 	Solved:  1,

@@ -22,7 +22,7 @@ func server(name, shown string, sources program.Sources, cards []cause.Card, pro
 
 // ownLimit refutes swap where a program reached a limit of its own.
 var ownLimit = map[string]func(*ledger.Case) string{"add_swap": func(*ledger.Case) string {
-	return "The limit is the program's own; the machine need not be short of memory."
+	return "The limit is the program's own; the machine may have memory left."
 }}
 
 // first is what is left of the remedies for a full machine where it is not full: the
@@ -48,5 +48,5 @@ func onWindows(c *ledger.Case) bool { return reader.OnWindows(c) || c.Near(bundl
 
 var (
 	swap = cause.Cure{If: when.Not(onWindows), Fix: "add_swap", Title: "Add 4 GB of swap", Kind: "shell", Text: "sudo fallocate -l 4G /swapfile && sudo chmod 600 /swapfile\nsudo mkswap /swapfile && sudo swapon /swapfile", Cost: "4 GB of disk"}
-	look = cause.Cure{If: when.Not(onWindows), Fix: "close_other_apps", Title: "See what uses RAM", Kind: "shell", Text: "free -h; ps -eo pid,rss,args --sort=-rss | head -6", Told: "End what a database server does not need; in a container its limit counts, not the RAM of the machine.", Cost: "A look is free"}
+	look = cause.Cure{If: when.Not(onWindows), Fix: "close_other_apps", Title: "Check what uses the RAM", Kind: "shell", Text: "free -h; ps -eo pid,rss,args --sort=-rss | head -6", Told: "Stop what a database server does not need. In a container its limit counts, not the machine's RAM.", Cost: "free"}
 )

@@ -19,7 +19,7 @@ func littleAsked(c *ledger.Case) bool {
 // refusedQuery says what a small request means.
 func refusedQuery(c *ledger.Case) map[string]string {
 	if littleAsked(c) {
-		return map[string]string{"little": "So little is refused only where memory was full already, by all sessions and programs of that machine together or by what this query had taken before."}
+		return map[string]string{"little": "So little is refused only if memory was full already: of all sessions and programs of that machine together, or of this query itself."}
 	}
 	return map[string]string{"little": ""}
 }
@@ -37,66 +37,66 @@ var PostgreSQL = program.Program{
 	Cards: []cause.Card{{
 		ID: "postgresql/system-v", Kinds: []fact.Kind{fact.SharedSegment}, Said: []string{"could not create shared memory segment"},
 		Cause: cause.HostMemory, Weight: cause.Decisive,
-		Headline: "could not create a shared memory segment at its start",
-		Means:    "PostgreSQL takes one small segment of System V. \"No space left on device\" means that the kernel has no more of them to give: their number (SHMMNI) or size in all (SHMALL) is used up, mostly by segments that servers which were killed left behind. Neither the disk nor RAM need be full.",
-		Not:      "Freeing disk space, a larger /dev/shm: System V segments are not there.",
+		Headline: "did not start: the system has no shared memory segment left",
+		Means:    "PostgreSQL needs one small System V shared memory segment. \"No space left on device\" means that the kernel has none left: their number (SHMMNI) or total size (SHMALL) is used up, mostly by leftovers of killed servers. Neither the disk nor RAM need be full.",
+		Not:      "Freeing disk space, or a larger /dev/shm: System V segments are elsewhere.",
 		Cures: []cause.Cure{
-			{Fix: "kill_stale_process", Title: "Remove segments that nobody uses", Told: "Stop other PostgreSQL servers first, those of tests too. `ipcs -m` lists the segments; one with `nattch` 0 and your user is a leftover: `ipcrm -m ID`, with its shmid.", Cost: "free"},
+			{Fix: "kill_stale_process", Title: "Remove segments that nobody uses", Told: "First stop other PostgreSQL servers, those of tests too. `ipcs -m` lists the segments. If one has `nattch` 0 and your user, remove it with `ipcrm -m ID` (ID: its shmid).", Cost: "free"},
 			{Fix: "raise_shm_size", Title: "Raise the kernel's limit", Ways: []cause.Way{
 				{For: "Linux", Text: "`sudo sysctl -w kernel.shmmni=8192`"},
-				{For: "macOS", Text: "`kern.sysv.shmmni` is 32 by default, and `kern.sysv.shmall` 1024 pages: larger numbers in /etc/sysctl.conf (all five of `shmmax`, `shmmin`, `shmmni`, `shmseg`, `shmall`), then restart"},
-			}, Cost: "none"},
-			{Fix: "restart_session", Title: "Or restart the machine", Told: "It removes all segments.", Cost: "some minutes"},
+				{For: "macOS", Text: "the defaults are small (`kern.sysv.shmmni` 32, `kern.sysv.shmall` 1024 pages). Set larger numbers in /etc/sysctl.conf, for all five of `shmmax`, `shmmin`, `shmmni`, `shmseg` and `shmall`, then restart"},
+			}, Cost: "None"},
+			{Fix: "restart_session", Title: "Or restart the machine", Told: "That removes all segments.", Cost: "some minutes"},
 		},
 		Sources: []string{"postgresql/src/backend/port/sysv_shmem.c", "https://www.postgresql.org/docs/current/kernel-resources.html"},
 	}, {
 		ID: "postgresql/shared-memory", Kinds: []fact.Kind{fact.SharedSegment},
 		Cause: cause.HostMemory, Weight: cause.Decisive,
-		Headline: "found /dev/shm full: a parallel query could not share {asked}",
-		Means:    "\"No space left on device\" does not mean the disk here: the segment is in /dev/shm, which is memory. A container has 64 MB of it by default, and the workers of a parallel query share their hash tables and sorts through it.",
+		Headline: "found /dev/shm full: a parallel query could not get {asked}",
+		Means:    "\"No space left on device\" does not mean the disk here. The workers of a parallel query share hash tables and sorts in /dev/shm, which is memory. A Docker container has only 64 MB of it by default.",
 		Not:      "Freeing disk space: /dev/shm is in memory.",
 		Cures: []cause.Cure{
-			{Fix: "raise_shm_size", Title: "Give the container more shared memory", Told: "Then create it again (`docker compose up -d`); `df -h /dev/shm` inside shows the size.", Own: true, Cost: "None; what is used counts as RAM"},
-			{Fix: "lower_parallel", Title: "Turn off parallel queries", Own: true, Cost: "Large queries are slower"},
-			{Fix: "lower_batch_size", Title: "Lower `work_mem`", Told: "It limits each hash or sort of each worker (4 MB unless set): if it is higher, `ALTER SYSTEM SET work_mem = '8MB';`", Cost: "Large sorts go to disk"},
+			{Fix: "raise_shm_size", Title: "Give the container more shared memory", Told: "Then create it again (`docker compose up -d`). `df -h /dev/shm` inside shows the size.", Own: true, Cost: "what is used counts as RAM"},
+			{Fix: "lower_parallel", Title: "Turn off parallel queries", Own: true, Cost: "large queries are slower"},
+			{Fix: "lower_batch_size", Title: "Lower `work_mem`", Told: "It limits each hash or sort of each worker (default 4 MB). If it is higher: `ALTER SYSTEM SET work_mem = '8MB'; SELECT pg_reload_conf();`", Cost: "large sorts go to disk"},
 		},
 		Sources: []string{"postgresql/src/backend/storage/ipc/dsm_impl.c", "https://docs.docker.com/reference/cli/docker/container/run/"},
 	}, {
 		ID: "postgresql/query", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"in memory context \""},
 		Cause: cause.HostMemory, Weight: cause.Decisive,
-		Headline: "was refused {asked} by the system in one query",
-		Means:    "The server asked the system for {asked} more, for one query, which its own log names after STATEMENT, and was refused: RAM and swap were full, the machine had promised all that it may (`vm.overcommit_memory=2`), or a limit on the process was reached.[[ {little}]] The memory contexts that the server's log lists before the error show what this session holds.",
+		Headline: "could not get {asked} more for one query",
+		Means:    "The system refused the server {asked} for the query that the log names after STATEMENT. RAM and swap were full, strict overcommit (`vm.overcommit_memory=2`) forbade it, or a limit of the process was reached.[[ {little}]] The memory contexts listed before the error show what the session holds.",
 		Figures:  refusedQuery,
 		Cures: []cause.Cure{
-			{Fix: "raise_memory_limit", If: littleAsked, Title: "See what fills the server's machine", Kind: "shell", Text: "free -h; sysctl vm.overcommit_memory; grep -i commit /proc/meminfo", Told: "On the machine (or in the container) of the server. Little available: more RAM or swap, a higher container limit, or fewer programs beside it. `Committed_AS` near `CommitLimit` with overcommit 2: add swap, or raise `vm.overcommit_ratio`.", Cost: "A look is free"},
-			{Fix: "lower_num_workers", If: littleAsked, Title: "Allow fewer sessions, each with less", Told: "A lower `max_connections`, with a pool in the client or PgBouncer; `shared_buffers` at a quarter of the RAM; `work_mem` counts for each sort, hash and parallel worker of each session (4MB unless set): `ALTER SYSTEM SET work_mem = '8MB'; SELECT pg_reload_conf();`", Cost: "Sessions wait; large sorts go to disk"},
-			{Fix: "lower_batch_size", Title: "Let a query take less", Told: "For this session; each sort, hash and parallel worker may take `work_mem`. Huge `array_agg`, `string_agg` or IN lists have no such bound: split the query.", Kind: "config", Text: "SET work_mem = '8MB';   -- lower than today; 4MB unless set\nSET hash_mem_multiplier = 1;   -- PostgreSQL 13 and later\nSET max_parallel_workers_per_gather = 0;", Cost: "Slower queries"},
-			{Fix: "raise_memory_limit", If: when.Not(littleAsked), Title: "Check what the machine may promise", Kind: "shell", Text: "free -h; sysctl vm.overcommit_memory; grep -i commit /proc/meminfo", Told: "`Committed_AS` near `CommitLimit` with overcommit 2: add swap, or raise `vm.overcommit_ratio`.", Cost: "A look is free"},
-			{Fix: "lower_num_workers", If: when.Not(littleAsked), Title: "Allow fewer sessions", Told: "A lower `max_connections` with a pool (PgBouncer) before it: every session has memory of its own.", Cost: "Sessions wait"},
+			{Fix: "raise_memory_limit", If: littleAsked, Title: "Check what fills the server's machine", Kind: "shell", Text: "free -h; sysctl vm.overcommit_memory; grep -i commit /proc/meminfo", Told: "Run it on the server, or in its container. If little is available: add RAM or swap, raise the container's limit, or run less beside it. If overcommit is 2 and `Committed_AS` is near `CommitLimit`: add swap, or raise `vm.overcommit_ratio`.", Cost: "free"},
+			{Fix: "lower_num_workers", If: littleAsked, Title: "Allow fewer sessions, and less memory for each", Told: "Lower `max_connections` and use a pool (PgBouncer). Set `shared_buffers` to a quarter of the RAM. `work_mem` (default 4MB) counts for each sort, hash and parallel worker: `ALTER SYSTEM SET work_mem = '8MB'; SELECT pg_reload_conf();`", Cost: "sessions wait; large sorts go to disk"},
+			{Fix: "lower_batch_size", Title: "Limit the memory of the query", Told: "Run this in the session before the query. It does not limit huge `array_agg`, `string_agg` or IN lists: split such a query.", Kind: "config", Text: "SET work_mem = '8MB';   -- lower than today; 4MB unless set\nSET hash_mem_multiplier = 1;   -- PostgreSQL 13 and later\nSET max_parallel_workers_per_gather = 0;", Cost: "slower queries"},
+			{Fix: "raise_memory_limit", If: when.Not(littleAsked), Title: "Check whether the system may promise more memory", Kind: "shell", Text: "free -h; sysctl vm.overcommit_memory; grep -i commit /proc/meminfo", Told: "If overcommit is 2 and `Committed_AS` is near `CommitLimit`: add swap, or raise `vm.overcommit_ratio`.", Cost: "free"},
+			{Fix: "lower_num_workers", If: when.Not(littleAsked), Title: "Allow fewer sessions", Told: "Lower `max_connections`, with a pool (PgBouncer) in front: every session has its own memory.", Cost: "sessions wait"},
 		},
 		Sources: []string{"postgresql/src/backend/utils/mmgr/aset.c", "https://www.postgresql.org/docs/current/kernel-resources.html"},
 	}, {
 		ID: "postgresql/killed", Kinds: []fact.Kind{fact.ShellKilled}, Said: []string{"was terminated by signal 9"},
 		Cause: cause.HostMemory, Weight: cause.Strong,
-		Headline: "lost a session to signal 9, most likely because RAM ran out",
-		Means:    "One server process got signal 9, nearly always from the kernel, because RAM or the container's limit was full; PostgreSQL then ends all sessions and recovers. \"Failed process was running\" shows what that session did, if the log has it; it is usually the one that held most.",
+		Headline: "lost a session: it was killed (signal 9), most likely because RAM ran out",
+		Means:    "A server process was killed, most likely by the kernel because RAM or the container's limit was full. PostgreSQL then ends all sessions and recovers. \"Failed process was running\" shows that session's statement; it usually held the most memory.",
 		Not:      "A larger `shared_buffers`: it leaves less for sessions.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Let sessions take less", Told: "`work_mem` (4 MB unless set) counts for each sort, hash and parallel worker; if it is higher: `ALTER SYSTEM SET work_mem = '8MB'; SELECT pg_reload_conf();`. Then fewer connections, through a pool (PgBouncer).", Cost: "Slower queries"},
-			{Fix: "raise_memory_limit", Title: "Check whether it was a limit or the machine", Kind: "shell", Text: "sudo dmesg -T | grep -iE 'killed process|oom-kill' | tail -4; free -h", Told: "\"Memory cgroup\": raise the container's limit. \"Out of memory\": the machine was full; see what else runs on it.", Cost: "A look is free"},
-			{Fix: "add_swap", Title: "On a server of its own: forbid overcommitting", Told: "`sudo sysctl vm.overcommit_memory=2`, with swap: a query then fails with an error instead of ending all sessions.", Cost: "Other programs may be refused memory"},
+			{Fix: "lower_batch_size", Title: "Reduce what each session may use", Told: "`work_mem` (default 4 MB) counts for each sort, hash and parallel worker. If it is higher: `ALTER SYSTEM SET work_mem = '8MB'; SELECT pg_reload_conf();`. Then use fewer connections, through a pool (PgBouncer).", Cost: "slower queries"},
+			{Fix: "raise_memory_limit", Title: "Check whether it was a limit or the machine", Kind: "shell", Text: "sudo dmesg -T | grep -iE 'killed process|oom-kill' | tail -4; free -h", Told: "\"Memory cgroup\": raise the container's limit. \"Out of memory\": the machine was full, so check what else runs on it.", Cost: "free"},
+			{Fix: "add_swap", Title: "On a dedicated server, turn off overcommit", Told: "`sudo sysctl vm.overcommit_memory=2`, with swap. A large query then fails with an error, and the other sessions go on.", Cost: "other programs may be refused memory"},
 		},
 		Sources: []string{"postgresql/src/backend/postmaster/postmaster.c", "https://www.postgresql.org/docs/current/kernel-resources.html"},
 	}, {
 		ID: "postgresql/map", Said: []string{"could not map anonymous shared memory"},
 		Cause: cause.BudgetMisconfigured, Weight: cause.Decisive,
-		Headline: "did not start: the system refused it its shared memory",
-		Means:    "PostgreSQL allocates `shared_buffers` (and room for `max_connections`) in one piece at the start; the HINT gives its size as \"currently\". The machine, its container or its huge pages have less than that free, often because another PostgreSQL still runs, or the configuration comes from a larger machine.",
-		Not:      "`kernel.shmmax`: since 9.3 PostgreSQL takes it with mmap.",
+		Headline: "did not start: it could not get its shared memory",
+		Means:    "At its start PostgreSQL requests `shared_buffers` (and room for `max_connections`) at once; the HINT states that size. The machine, its container or its huge pages have less free. Often another PostgreSQL still runs, or the configuration comes from a larger machine.",
+		Not:      "`kernel.shmmax`: PostgreSQL has not needed it since version 9.3.",
 		Cures: []cause.Cure{
-			{Fix: "lower_mem_fraction", Title: "Lower `shared_buffers`", Kind: "config", Text: "shared_buffers = 1GB   # lower than today, a quarter of RAM at most\nmax_connections = 100\nhuge_pages = try", Told: "In postgresql.conf, then start it again:", Cost: "None as a rule"},
-			{Fix: "kill_stale_process", Title: "Check whether another server runs", Kind: "shell", Text: "ps -C postgres -o pid,rss,args; free -h; grep Huge /proc/meminfo", Cost: "A look is free"},
-			{Fix: "raise_memory_limit", Title: "With `huge_pages = on`, reserve enough huge pages", Told: "`sysctl vm.nr_hugepages` times 2 MB must exceed the size in the HINT. Or set `huge_pages = try`.", Cost: "RAM set aside"},
+			{Fix: "lower_mem_fraction", Title: "Lower `shared_buffers`", Kind: "config", Text: "shared_buffers = 1GB   # lower than today, a quarter of RAM at most\nmax_connections = 100\nhuge_pages = try", Told: "In postgresql.conf, then start it again:", Cost: "None"},
+			{Fix: "kill_stale_process", Title: "Check whether another server runs", Kind: "shell", Text: "ps -C postgres -o pid,rss,args; free -h; grep Huge /proc/meminfo", Cost: "free"},
+			{Fix: "raise_memory_limit", Title: "If `huge_pages = on` is set, reserve enough huge pages", Told: "`sysctl vm.nr_hugepages` times 2 MB must be above the size in the HINT. Or set `huge_pages = try`.", Cost: "that RAM is set aside"},
 		},
 		Sources: []string{"postgresql/src/backend/port/sysv_shmem.c"},
 	}},
@@ -111,31 +111,47 @@ var ClickHouse = program.Program{
 		{
 			ID: "clickhouse/total", Kinds: []fact.Kind{fact.NativeAlloc}, Said: clickHouseTotal, Figures: clickHouseCounted,
 			Cause: cause.HostMemory, Weight: cause.Decisive,
-			Headline: "reached the limit that it sets itself for the whole server[[: {limit}]]",
-			Means:    "The server counts what its queries, merges and caches take, and refuses what exceeds `max_server_memory_usage`, by default 0.9 of the RAM or of the container's limit.[[ Its process held {resident} of RAM at that moment; if that is far below the limit, mostly its caches and its own count are at the limit.]]",
+			Headline: "reached its memory limit for the whole server[[ ({limit})]]",
+			Means:    "ClickHouse adds up the memory of its queries, merges and caches, and refuses more than `max_server_memory_usage`: by default 90 % of the RAM or of the container's limit.[[ Its process held {resident} of RAM then; if that is far below the limit, caches and its own count reached it.]]",
 			Cures: []cause.Cure{
-				{Fix: "stream_dataset", If: roomyServer, Title: "Bound each query, and let it spill to disk", Told: "`max_memory_usage` at {limit} divided by the queries that run at once; `max_bytes_before_external_group_by` and `max_bytes_before_external_sort` at half of that; fewer `max_threads`.", Cost: "slower queries"},
-				{Fix: "lower_parallel", If: roomyServer, Title: "Run fewer merges and mutations at once", Told: "`SELECT table, elapsed, formatReadableSize(memory_usage) FROM system.merges` shows what each takes. " + fewerMerges, Cost: "more parts"},
+				{Fix: "stream_dataset", If: roomyServer, Title: "Limit each query, and let it spill to disk", Told: "Set `max_memory_usage` to {limit} divided by the number of parallel queries. Set `max_bytes_before_external_group_by` and `max_bytes_before_external_sort` to half of that, and lower `max_threads`.", Cost: "slower queries"},
+				{Fix: "lower_parallel", If: roomyServer, Title: "Run fewer merges and mutations at once", Told: "`SELECT table, elapsed, formatReadableSize(memory_usage) FROM system.merges` shows what each one takes." + fewerMerges, Cost: "more parts"},
 				{Fix: "raise_memory_limit", If: roomyServer, Title: "Give the server more memory", Told: "Its own limit follows the RAM (`max_server_memory_usage_to_ram_ratio`, 0.9).", Cost: "money"},
-				{Fix: "raise_memory_limit", If: when.Not(roomyServer), Title: "Give the container or machine more memory", Told: "Kubernetes: `resources.limits.memory`; 4 GiB is little for ClickHouse, 8 to 16 usual. Its own limit follows (`max_server_memory_usage_to_ram_ratio`).", Cost: "Less for other programs"},
-				{Fix: "lower_mem_fraction", If: when.Not(roomyServer), Title: "Lower the cache sizes", Told: "`mark_cache_size` and `uncompressed_cache_size` (5 and 8 GiB by default in some versions) in config.xml, to a tenth of the limit; `SYSTEM DROP MARK CACHE` frees it at once.", Cost: "Slower reads"},
-				{Fix: "lower_parallel", If: when.Not(roomyServer), Title: "Run fewer and smaller merges", Told: fewerMerges + " `max_bytes_to_merge_at_max_space_in_pool` 1073741824 in `merge_tree`; insert in batches of thousands of rows.", Cost: "More parts"},
-				{Fix: "upgrade_version", Title: "If the process holds far less than it counts, restart and update it", Told: "Versions differ in how they correct the count by the system's figure.", Cost: "A restart"},
+				{Fix: "raise_memory_limit", If: when.Not(roomyServer), Title: "Give the container or machine more memory", Told: "ClickHouse usually needs 8 to 16 GiB; 4 GiB is little. Kubernetes: `resources.limits.memory`. Its own limit follows (`max_server_memory_usage_to_ram_ratio`).", Cost: "less for other programs"},
+				{Fix: "lower_mem_fraction", If: when.Not(roomyServer), Title: "Lower the cache sizes", Told: "In config.xml set `mark_cache_size` and `uncompressed_cache_size` to a tenth of the limit (some versions default to 5 and 8 GiB). `SYSTEM DROP MARK CACHE` frees it at once.", Cost: "slower reads"},
+				{Fix: "lower_parallel", If: when.Not(roomyServer), Title: "Run fewer and smaller merges", Told: fewerMerges + " `max_bytes_to_merge_at_max_space_in_pool` 1073741824 in `merge_tree`; insert in batches of thousands of rows.", Cost: "more parts"},
+				{Fix: "upgrade_version", Title: "If the process holds far less than it counts, restart and update it", Told: "Versions differ in how they correct their own count by the system's figure.", Cost: "a restart"},
 			},
 			Sources: []string{"ClickHouse/src/Common/MemoryTracker.cpp", "https://clickhouse.com/docs/operations/server-configuration-parameters/settings"},
 		},
 		{
 			ID: "clickhouse/query", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"Memory limit (for query) exceeded", "Memory limit (for user) exceeded", "Query memory limit exceeded: would use", "User memory limit exceeded: would use"},
 			Cause: cause.BudgetMisconfigured, Weight: cause.Decisive,
-			Headline: "ended a query at its own limit[[: {limit}]]",
-			Means:    "`max_memory_usage` limits one query[[, here to {limit}]]; the server may have had more. Joins hold their whole right side, GROUP BY and ORDER BY all their keys.",
-			Not:      "More RAM alone: the limit stays the same.",
+			Figures:  queryOrUser,
+			Headline: "stopped a query at {whose} memory limit[[ ({limit})]]",
+			Means:    "{shared} Joins keep their whole right side in memory, GROUP BY and ORDER BY keep all their keys.",
+			Not:      "Only more RAM: the limit stays the same.",
 			Cures: []cause.Cure{
-				{Fix: "stream_dataset", Title: "Spill to disk", Told: "`SET max_bytes_before_external_group_by = 5000000000, max_bytes_before_external_sort = 5000000000` (half of max_memory_usage); joins: `SET join_algorithm = 'auto'`.", Cost: "Slower"},
-				{Fix: "raise_memory_limit", Title: "Raise `max_memory_usage` for this query", Told: "`SET max_memory_usage = 20000000000` (bytes; above today's limit, below what the machine has free).", Cost: "Less for other queries"},
-				{Fix: "lower_batch_size", Title: "Make the query smaller", Told: "Fewer columns, a filter before the join, the smaller table on its right side; fewer `max_threads`, because each thread has its own state.", Cost: "Some rewriting"},
+				{Fix: "stream_dataset", Title: "Let the query spill to disk", Told: "`SET max_bytes_before_external_group_by = 5000000000, max_bytes_before_external_sort = 5000000000` (half of max_memory_usage). For joins: `SET join_algorithm = 'auto'`.", Cost: "slower"},
+				{Fix: "lower_parallel", If: ofUser, Title: "Run fewer queries of this user at once", Told: "`SELECT user, query_id, formatReadableSize(memory_usage), query FROM system.processes` shows what each one takes; `KILL QUERY WHERE query_id = 'ID'` ends one.", Cost: "others wait"},
+				{Fix: "raise_memory_limit", If: ofUser, Title: "Raise `max_memory_usage_for_user`", Told: "Set it in the user's profile (users.xml, in bytes): above today's limit, but below the server's own limit.", Cost: "less for other users"},
+				{Fix: "raise_memory_limit", If: when.Not(ofUser), Title: "Raise `max_memory_usage` for this query", Told: "`SET max_memory_usage = 20000000000` (in bytes): above today's limit, but below what the machine has free.", Cost: "less for other queries"},
+				{Fix: "lower_batch_size", Title: "Make the query smaller", Told: "Select fewer columns, filter before the join, and put the smaller table on its right side. Lower `max_threads`: each thread has its own state.", Cost: "some rewriting"},
 			},
 			Sources: []string{"ClickHouse/src/Common/MemoryTracker.cpp", "https://clickhouse.com/docs/operations/settings/query-complexity"},
 		},
 	},
+}
+
+// ofUser: ClickHouse's limit for all queries of a user was reached.
+func ofUser(c *ledger.Case) bool {
+	return c.Contains("(for user)") || c.Contains("user memory limit exceeded")
+}
+
+// queryOrUser says whose limit ClickHouse's query reached.
+func queryOrUser(c *ledger.Case) map[string]string {
+	if ofUser(c) {
+		return map[string]string{"whose": "its user's", "shared": "All queries of a user share one limit (`max_memory_usage_for_user`), so this query need not be the largest; the server may have had more."}
+	}
+	return map[string]string{"whose": "its own", "shared": "`max_memory_usage` limits each query; the server may have had more."}
 }

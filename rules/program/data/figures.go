@@ -21,7 +21,7 @@ func savedAgain(c *ledger.Case) bool {
 func forkFigures(c *ledger.Case) map[string]string {
 	told := map[string]string{"later": ""}
 	if savedAgain(c) {
-		told["later"] = "A later save began (\"Background saving started\"), so it was refused for a while only: something else held memory then."
+		told["later"] = "A later save began (\"Background saving started\"), so memory was short only for a while."
 	}
 	return told
 }

@@ -12,23 +12,23 @@ var (
 		Titles:   map[string]string{"lower_batch_size": "Lower the batch size (batch_size=1)", "lower_resolution": "Bin or crop the image", "cpu_offload": "Run this image on the CPU", "stream_dataset": "Segment the volume plane by plane"},
 		Costs:    map[string]string{"lower_batch_size": "Slower; the same masks.", "lower_resolution": "Thin edges may be lost.", "cpu_offload": "Slower.", "stream_dataset": "Cells are joined between planes by overlap."},
 		Steps: steps{
-			"lower_batch_size": say("`model.eval(img, batch_size=1)` (default 8 tiles); command line `--batch_size 1`. Training: `--train_batch_size 1` (default 8 before version 4)."),
-			"lower_resolution": say("A quarter of the pixels takes a quarter of the memory. A `diameter` below 30 enlarges the image (30 / diameter): 15 means four times the pixels, in 3D eight times the voxels."),
-			"cpu_offload":      say("`CellposeModel(gpu=False)` for this image; GUI: turn \"use GPU\" off."),
-			"stream_dataset":   say("3D: `do_3D=False, stitch_threshold=0.4` instead of `do_3D=True` (command line: `--stitch_threshold 0.4` without `--do_3D`)."),
+			"lower_batch_size": say("Use `model.eval(img, batch_size=1)` (default 8 tiles), or `--batch_size 1` on the command line. For training: `--train_batch_size 1` (default 8 before version 4)."),
+			"lower_resolution": say("A quarter of the pixels takes a quarter of the memory. Also check `diameter`: below 30 it enlarges the image by 30 / diameter. 15 means four times the pixels, in 3D eight times the voxels."),
+			"cpu_offload":      say("Use `CellposeModel(gpu=False)` for this image. In the GUI turn off \"use GPU\"."),
+			"stream_dataset":   say("For 3D use `do_3D=False, stitch_threshold=0.4` instead of `do_3D=True` (command line: `--stitch_threshold 0.4` without `--do_3D`)."),
 		},
 		Sources: program.Sources{"cellpose/cellpose/cli.py": "--batch_size --train_batch_size --diameter --do_3D --stitch_threshold"},
 	}, []shortage{{
 		id: "dynamics", said: []string{"cellpose/dynamics.py", "follow_flows", "steps_interp", "compute_masks", "masks_to_flows"}, source: "cellpose/cellpose/dynamics.py",
-		means: "The network is done; what failed is following the flows to the centres of the cells. It holds arrays of all pixels of the image or volume in 32 bit at once, whatever the batch size.",
+		means: "The network is done. What failed is the next step, which follows the flows to the centres of the cells. It keeps 32-bit arrays of all pixels of the image or volume at once, whatever the batch size.",
 		not:   "A smaller `batch_size`: the tiles are done.",
 		fixes: []string{"lower_resolution", "stream_dataset", "cpu_offload"},
 	}, {
-		means:  "The network sees tiles of 256 x 256 pixels, `batch_size` of them at once. Version 4 (Cellpose-SAM) is a much larger network than those before: 8 tiles take several GB.",
+		means:  "The network works on tiles of 256 x 256 pixels, `batch_size` of them at once. Version 4 (Cellpose-SAM) is a much larger network than earlier ones: 8 tiles take several GB.",
 		fixes:  []string{"lower_batch_size", "kill_stale_process", "lower_resolution", "cpu_offload"},
 		source: "cellpose/cellpose/models.py",
 	}}, one(shortage{
-		means:  "Image, flows and probabilities are in RAM as a whole: 3 or 4 32-bit floats per pixel, several times while masks are made. A `diameter` below 30 enlarges the image first.",
+		means:  "The whole image, its flows and probabilities are in RAM: 3 or 4 32-bit numbers per pixel, several times while masks are created. A `diameter` below 30 enlarges the image first.",
 		fixes:  []string{"lower_resolution", "stream_dataset", "add_swap"},
 		source: "cellpose/cellpose/models.py",
 	}))
@@ -37,21 +37,21 @@ var (
 	StarDist = of(program.Program{
 		Name: "stardist", Shown: "StarDist", Work: "vision", Edits: "code",
 		Proofs: []string{"stardist/models/", "stardist/nms.py", "stardist/matching.py", "stardist/big.py", "csbdeep/models/", "csbdeep/internals/"},
-		Titles: map[string]string{"lower_resolution": "Predict in tiles (n_tiles)", "stream_dataset": "Very large images: predict block by block", "lower_batch_size": "Training: lower patch and batch size"},
+		Titles: map[string]string{"lower_resolution": "Predict in tiles (n_tiles)", "stream_dataset": "For very large images, predict block by block", "lower_batch_size": "For training, lower patch and batch size"},
 		Costs:  map[string]string{"lower_resolution": "A little slower; the same objects.", "stream_dataset": "Slower.", "lower_batch_size": "Large objects must still fit into a patch."},
 		Steps: steps{
 			"lower_resolution": python("labels, details = model.predict_instances(img, n_tiles=(4, 4))   # one number per axis; a volume: (2, 4, 4). Double them until it fits"),
 			"stream_dataset":   python("labels, details = model.predict_instances_big(img, axes=\"YX\", block_size=4096, min_overlap=128)   # img may be a zarr array"),
-			"lower_batch_size": say("`Config2D(train_batch_size=1, train_patch_size=(128, 128))`; Config3D: `train_patch_size=(32, 64, 64)`."),
+			"lower_batch_size": say("`Config2D(train_batch_size=1, train_patch_size=(128, 128))`, or for Config3D `train_patch_size=(32, 64, 64)`."),
 		},
 		Sources: program.Sources{"stardist/stardist/models/base.py": "n_tiles predict_instances_big", "stardist/stardist/models/model2d.py": "train_patch_size train_batch_size"},
 	}, one(shortage{
-		means:  "Without `n_tiles` an image goes through the network in one piece, with 32 to 128 channels for each pixel, so its size decides. In training, batch x patch decides.",
+		means:  "Without `n_tiles` the whole image goes through the network at once, with 32 to 128 channels per pixel. In training batch size x patch size decides.",
 		fixes:  []string{"lower_resolution", "lower_batch_size", "kill_stale_process"},
 		source: "stardist/stardist/models/base.py",
 	}), one(shortage{
-		means:  "For each pixel the network gives a probability and the distances along all rays (32 in 2D, 96 in 3D), in 32 bit. `n_tiles` lowers what the graphics card needs; the result is put together in RAM.",
-		not:    "`n_tiles` alone.",
+		means:  "For each pixel the network returns a probability and the distances along all rays (32 in 2D, 96 in 3D), in 32 bit. `n_tiles` reduces only GPU memory: the result is put together in RAM.",
+		not:    "`n_tiles` alone: it reduces only GPU memory.",
 		fixes:  []string{"stream_dataset", "raise_memory_limit", "add_swap"},
 		source: "stardist/stardist/models/base.py",
 	}))
@@ -64,13 +64,13 @@ var (
 		Titles:   map[string]string{"lower_batch_size": "Lower the batch size", "lower_resolution": "Scale the images down (\"Input Scaling\")", "use_smaller_model": "Use a smaller network"},
 		Costs:    map[string]string{"lower_batch_size": "Slower.", "lower_resolution": "Fine parts may be lost.", "use_smaller_model": "Some accuracy."},
 		Steps: steps{
-			"lower_batch_size":  say("Training: \"Batch Size\" 2 or 1 in the dialogue (`optimization.batch_size`). Tracking: `sleap-track --batch_size 1` (default 4)."),
-			"lower_resolution":  say("\"Input Scaling\" 0.5 in the training dialogue (`data.preprocessing.input_scaling`) is a quarter of the memory. Top-down: scale only the centroid model, whose input is the whole frame."),
-			"use_smaller_model": say("Fewer \"Filters\" (16 instead of 32), a filters rate of 1.5, or a max stride of 16."),
+			"lower_batch_size":  say("Training: set \"Batch Size\" to 2 or 1 in the dialogue (`optimization.batch_size`). Tracking: `sleap-track --batch_size 1` (default 4)."),
+			"lower_resolution":  say("Set \"Input Scaling\" to 0.5 in the training dialogue (`data.preprocessing.input_scaling`): that takes a quarter of the memory. For top-down models scale only the centroid model, which sees the whole frame."),
+			"use_smaller_model": say("Use fewer \"Filters\" (16 instead of 32), a filters rate of 1.5, or a max stride of 16."),
 		},
 		Sources: program.Sources{"sleap/sleap/nn/inference.py": "--batch_size", "sleap/sleap/config/training_editor_form.yaml": "optimization.batch_size data.preprocessing.input_scaling"},
 	}, one(shortage{
-		means:  "Memory grows with pixels x filters x batch: bottom-up and centroid models take each frame whole, at \"Input Scaling\" times its size.",
+		means:  "Memory grows with pixels x filters x batch size. Bottom-up and centroid models see the whole frame, at \"Input Scaling\" times its size.",
 		fixes:  []string{"lower_batch_size", "lower_resolution", "kill_stale_process", "use_smaller_model"},
 		source: "sleap/sleap/config/training_editor_form.yaml",
 	}), nil)
@@ -82,7 +82,7 @@ var (
 		Titles: map[string]string{"lower_batch_size": "Lower batch_size (samples)", "empty_cache": "Clear the cache between steps (clear_cache=True)", "lower_resolution": "Cluster with fewer spikes (max_cluster_subset)", "use_smaller_model": "Use a coarser grid of templates (dminx)", "stream_dataset": "Sort the recording in parts", "upgrade_version": "Update Kilosort"},
 		Costs:  map[string]string{"lower_batch_size": "Slower.", "empty_cache": "Slower.", "lower_resolution": "Usually no loss.", "use_smaller_model": "Usually no loss at the probe's own spacing.", "stream_dataset": "Units must be matched between the parts.", "upgrade_version": "A few minutes."},
 		Steps: steps{
-			"upgrade_version":   say("Update Kilosort with pip if it is 4.1.0 to 4.1.2; its first lines name the version."),
+			"upgrade_version":   say("If it is version 4.1.0 to 4.1.2 (its first lines say so), run `pip install --upgrade kilosort`."),
 			"lower_batch_size":  python("settings[\"batch_size\"] = 30000   # samples: 1 s at 30 kHz; default 60000"),
 			"empty_cache":       python("run_kilosort(settings, clear_cache=True)   # GUI: \"Clear PyTorch Cache\""),
 			"lower_resolution":  python("settings.update(cluster_downsampling=20, max_cluster_subset=25000)   # 4.1.0 to 4.1.2 had downsampling 1: update, or set it"),
@@ -92,15 +92,15 @@ var (
 		Sources: program.Sources{"Kilosort/kilosort/parameters.py": "batch_size cluster_downsampling max_cluster_subset dminx nearest_chans tmin tmax", "Kilosort/docs/hardware.rst": "batch_size"},
 	}, []shortage{{
 		id: "clustering", said: []string{"clustering_qr.py", "clustering_qr.run", "in kmeans_plusplus", "assign_iclust"}, source: "Kilosort/kilosort/parameters.py",
-		means: "It failed in clustering, which compares spikes with a subset of the spikes around each centre. Many spikes make it large: a long recording, a low threshold, noise or artefacts. Versions 4.1.0 to 4.1.2 used a much larger subset than those before and after.",
-		not:   "A smaller `batch_size`: clustering does not work in these batches.",
+		means: "It failed in clustering, which compares spikes with a subset of other spikes. Many spikes make it large: a long recording, a low threshold, noise or artefacts. Versions 4.1.0 to 4.1.2 used a much larger subset than others.",
+		not:   "A smaller `batch_size`: clustering does not use it.",
 		fixes: []string{"lower_resolution", "empty_cache", "upgrade_version"},
 	}, {
-		means:  "Memory grows with channels x samples of a batch (60,000 samples are 2 s), plus templates for each position on the probe's grid. Upstream advises 12 GB, and more for probes with many or dense channels.",
+		means:  "Memory grows with channels x samples per batch (60,000 samples are 2 s), plus templates for each position on the probe. The developers recommend 12 GB, and more for probes with many or dense channels.",
 		fixes:  []string{"lower_batch_size", "empty_cache", "use_smaller_model", "kill_stale_process"},
 		source: "Kilosort/docs/hardware.rst",
 	}}, one(shortage{
-		means:  "Features of all spikes stay in RAM until the end, so the number of spikes decides (channels x hours x rate). Upstream advises 32 GB, better 64; long recordings of many channels need more.",
+		means:  "Features of all spikes stay in RAM until the end, so the number of spikes decides (channels x hours x rate). The developers recommend 32 GB, better 64. Long recordings with many channels need more.",
 		fixes:  []string{"stream_dataset", "raise_memory_limit", "add_swap"},
 		source: "Kilosort/docs/hardware.rst",
 	}))
@@ -112,17 +112,17 @@ var (
 		Titles: map[string]string{"lower_batch_size": "Lower the frames per batch (batch_size)", "lower_resolution": "Detect on fewer binned frames (nbinned)", "stream_dataset": "Split the tiff files"},
 		Costs:  map[string]string{"lower_batch_size": "Slower.", "lower_resolution": "Rare cells may be missed.", "stream_dataset": "Disk space."},
 		Steps: steps{
-			"lower_batch_size": say("`ops[\"batch_size\"] = 100` (default 500), then `nimg_init` 200. Version 1: registration (100) and extraction (500) have their own `batch_size`."),
-			"lower_resolution": say("`ops[\"nbinned\"] = 2000` (default 5000; version 1: `nbins`)."),
-			"stream_dataset":   say("Split tiffs into files of a few GB, and put `fast_disk` on an SSD with room for the whole recording in 16 bit."),
+			"lower_batch_size": say("Set `ops[\"batch_size\"] = 100` (default 500), then `nimg_init` to 200. In version 1 registration (100) and extraction (500) have their own `batch_size`."),
+			"lower_resolution": say("Set `ops[\"nbinned\"] = 2000` (default 5000; in version 1: `nbins`)."),
+			"stream_dataset":   say("Split the tiffs into files of a few GB. Put `fast_disk` on an SSD with room for the whole recording in 16 bit."),
 		},
 		Sources: program.Sources{"suite2p/suite2p/default_ops.py": "batch_size nimg_init nbinned", "suite2p/docs/parameters.md": "batch_size"},
 	}, one(shortage{
-		means:  "For registration the frames of a batch and their Fourier transforms are on the card: width x height x `batch_size` x 4 bytes, several times.",
+		means:  "For registration all frames of a batch and their Fourier transforms are on the GPU: width x height x `batch_size` x 4 bytes, several times.",
 		fixes:  []string{"lower_batch_size", "kill_stale_process", "lower_resolution"},
 		source: "suite2p/docs/parameters.md",
 	}), one(shortage{
-		means:  "Detection holds the movie binned to at most `nbinned` frames in RAM, in 32 bit, with copies: 5000 frames of 512 x 512 are 4.9 GiB, of 1024 x 1024 19.5 GiB. Registration holds `batch_size` frames and their transforms.",
+		means:  "Detection keeps the movie, binned to at most `nbinned` frames, in RAM with copies: 5000 frames of 512 x 512 are 4.9 GiB, of 1024 x 1024 19.5 GiB. Registration keeps `batch_size` frames and their transforms.",
 		fixes:  []string{"lower_resolution", "lower_batch_size", "stream_dataset", "add_swap"},
 		source: "suite2p/suite2p/default_ops.py",
 	}))
@@ -140,7 +140,7 @@ var (
 		},
 		Sources: program.Sources{"CaImAn/caiman/source_extraction/cnmf/params.py": "n_processes rf stride n_pixels_per_process memory_fact low_rank_background p_ssub p_tsub", "CaImAn/docs/source/CaImAn_Tips.rst": "n_processes"},
 	}, nil, one(shortage{
-		means:  "Each process works on a patch in RAM, and CNMF-E (one photon) needs much for each: processes x patch x frames adds up. Movies are in memory-mapped files, but `cm.load` of a whole movie and `rf=None` (no patches) hold all of it.",
+		means:  "Each process keeps a patch of the movie in RAM, and CNMF-E (one photon) needs several times that. Memory grows with processes x patch size x frames. `cm.load` of a whole movie, or `rf=None` (no patches), keeps all of it.",
 		fixes:  []string{"lower_num_workers", "lower_resolution", "lower_batch_size", "add_swap"},
 		source: "CaImAn/docs/source/CaImAn_Tips.rst",
 	}))

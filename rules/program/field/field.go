@@ -91,7 +91,7 @@ func cards(name string, card, ram []shortage) []cause.Card {
 // why; nothing for all else, which figures say better.
 func ended(c *ledger.Case) map[string]string {
 	if c.Failure.Weak && !c.Kind(fact.PlainHost, fact.PlainMemory) { // a refusal in words is no kill
-		return map[string]string{"ended": "was killed, most likely by the system for lack of RAM"}
+		return map[string]string{"ended": "was killed, most likely because RAM ran out"}
 	}
 	return map[string]string{"ended": ""}
 }
@@ -144,7 +144,7 @@ func of(p program.Program, card, ram []shortage) program.Program {
 	}
 	p.Checks = map[string]string{}
 	for fix := range p.Steps {
-		p.Checks[fix] = "The same input runs through; `nvidia-smi` (card) or `free -h` (RAM) show less in use while it does."
+		p.Checks[fix] = "The same input runs through; `nvidia-smi` (GPU) or `free -h` (RAM) shows less in use meanwhile."
 	}
 	p.Effects = map[string]func(*ledger.Case) *effect.Effect{"cpu_offload": noSum, "lower_context": noSum, "lower_batch_size": noSum}
 	return p

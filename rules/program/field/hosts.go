@@ -17,14 +17,14 @@ var (
 		Titles:   map[string]string{"lower_num_workers": "Run fewer worker processes (--concurrency)", "restart_session": "Replace processes that have grown", "lower_batch_size": "Split the task into smaller ones", "raise_memory_limit": "Raise the container's memory limit"},
 		Costs:    map[string]string{"lower_num_workers": "Fewer tasks at once.", "restart_session": "A process start now and then.", "lower_batch_size": "Some rewriting.", "raise_memory_limit": "Needs more RAM."},
 		Steps: steps{
-			"lower_num_workers":  say("`celery -A app worker --concurrency=2 --prefetch-multiplier=1` (`app`: your own). Unless set there is a process per core, in a container per core of the machine."),
-			"restart_session":    say("Add `--max-memory-per-child=500000` (in KB: a process above it is replaced after its task) and `--max-tasks-per-child=100`. Neither helps where a single task needs too much."),
-			"lower_batch_size":   say("Find the last \"Task ... received\" before the failure. Let that task work in parts, and pass IDs or paths instead of data. With `acks_late` set, a task that killed one worker goes to the next."),
-			"raise_memory_limit": say("Compose: twice the present `mem_limit`. Kubernetes: the same for `resources.limits.memory`. On the machine itself: add swap."),
+			"lower_num_workers":  say("`celery -A app worker --concurrency=2 --prefetch-multiplier=1` (`app`: your own). By default there is one process per core; in a container that means every core of the machine."),
+			"restart_session":    say("Add `--max-memory-per-child=500000` (in KB: a process above it is replaced after its task) and `--max-tasks-per-child=100`. This does not help if a single task needs too much."),
+			"lower_batch_size":   say("Find the last \"Task ... received\" before the failure. Let that task work in parts, and pass IDs or paths instead of data. With `acks_late` a task that killed one worker goes to the next."),
+			"raise_memory_limit": say("Compose: double `mem_limit`. Kubernetes: double `resources.limits.memory`. On the machine itself add swap."),
 		},
 		Sources: program.Sources{"celery/celery/bin/worker.py": "--max-memory-per-child --max-tasks-per-child --concurrency --prefetch-multiplier", "celery/docs/userguide/workers.rst": "--max-memory-per-child"},
 	}, nil, one(shortage{
-		means:  "What counts is the sum of all worker processes; each keeps the memory of its largest task. Where a worker \"exited with signal 9\", the system usually ended it for RAM; `docker stop` or a hard time limit can send that signal too.",
+		means:  "All worker processes count together, and each keeps the memory of its largest task. If a worker \"exited with signal 9\", it was usually killed because RAM ran out; `docker stop` or a hard time limit can send that signal too.",
 		fixes:  []string{"lower_num_workers", "restart_session", "lower_batch_size", "raise_memory_limit"},
 		source: "celery/docs/userguide/workers.rst",
 	}))
@@ -36,13 +36,13 @@ var (
 		Titles:   map[string]string{"lower_num_workers": "Run fewer tasks at once", "lower_batch_size": "Let the task work in parts", "raise_memory_limit": "Raise the worker's memory limit"},
 		Costs:    map[string]string{"lower_num_workers": "Slower.", "lower_batch_size": "Some rewriting.", "raise_memory_limit": "Needs more RAM."},
 		Steps: steps{
-			"lower_num_workers":  say("`AIRFLOW__CELERY__WORKER_CONCURRENCY=4` (default 16), or `AIRFLOW__CORE__PARALLELISM=8` (default 32; LocalExecutor starts as many), or a pool with one slot for the heavy tasks."),
-			"lower_batch_size":   say("Read in chunks (`chunksize`), run one date per task, or let the database or Spark do it. Pass paths in XComs, not tables."),
-			"raise_memory_limit": say("Kubernetes: a larger limit in the task's `executor_config`, or in the worker's resources of the Helm values. Compose: `mem_limit`, and at least 4 GB for Docker. Cloud Composer, MWAA: a larger worker."),
+			"lower_num_workers":  say("Set `AIRFLOW__CELERY__WORKER_CONCURRENCY=4` (default 16) or `AIRFLOW__CORE__PARALLELISM=8` (default 32; it also limits the LocalExecutor). Or give the heavy tasks a pool with one slot."),
+			"lower_batch_size":   say("Read in chunks (`chunksize`), run one date per task, or let the database or Spark do the work. Pass paths in XComs, not tables."),
+			"raise_memory_limit": say("Kubernetes: raise the limit in the task's `executor_config`, or the worker's resources in the Helm values. Compose: `mem_limit`, and at least 4 GB for Docker. Cloud Composer, MWAA: a larger worker."),
 		},
 		Sources: program.Sources{"https://airflow.apache.org/docs/apache-airflow/stable/configurations-ref.html": "AIRFLOW__CELERY__WORKER_CONCURRENCY AIRFLOW__CORE__PARALLELISM", "https://airflow.apache.org/docs/apache-airflow/stable/core-concepts/executor/local.html": "parallelism"},
 	}, nil, one(shortage{
-		means:  "\"Negsignal.SIGKILL\" is signal 9: usually the system, or the limit of the worker's container, ended the task for RAM. Tasks of one worker share its memory, so the task that was killed need not be the one that took most.",
+		means:  "\"Negsignal.SIGKILL\" means signal 9: usually the system, or the worker's container, ran out of RAM. All tasks of a worker share its memory, so the killed task need not be the one that took the most.",
 		not:    "A longer `execution_timeout`.",
 		fixes:  []string{"lower_num_workers", "lower_batch_size", "raise_memory_limit", "add_swap"},
 		source: "https://airflow.apache.org/docs/apache-airflow/stable/configurations-ref.html",
@@ -54,14 +54,14 @@ var (
 		Titles: map[string]string{"lower_mem_fraction": "Lower the memory watermark", "lower_batch_size": "Shorten the queues, or keep them on disk", "raise_memory_limit": "Give its container or machine more RAM"},
 		Costs:  map[string]string{"lower_mem_fraction": "Publishers wait earlier.", "lower_batch_size": "Slower.", "raise_memory_limit": "Needs more RAM."},
 		Steps: steps{
-			"lower_mem_fraction": say("rabbitmq.conf: `vm_memory_high_watermark.relative = 0.4`. In a container: `vm_memory_high_watermark.absolute = 1GB`, well below its limit, which is not always seen."),
-			"lower_batch_size":   say("`rabbitmqctl list_queues name messages memory` shows the long ones; usually their consumers do not keep up. Bound the length (`x-max-length`), use quorum queues or classic queues of version 2, and a consumer prefetch of 10 to 100."),
-			"raise_memory_limit": say("Up to twice what it has now: a heap exists twice while its garbage is collected."),
+			"lower_mem_fraction": say("In rabbitmq.conf set `vm_memory_high_watermark.relative = 0.4`. In a container set `vm_memory_high_watermark.absolute = 1GB`, well below its limit: RabbitMQ does not always see that limit."),
+			"lower_batch_size":   say("`rabbitmqctl list_queues name messages memory` shows the long ones; usually their consumers are too slow. Limit the length (`x-max-length`), use quorum queues or classic queues version 2, and a consumer prefetch of 10 to 100."),
+			"raise_memory_limit": say("Give it up to twice as much: a heap exists twice while its garbage is collected."),
 		},
 		Sources: program.Sources{"https://www.rabbitmq.com/docs/memory": "vm_memory_high_watermark", "https://github.com/rabbitmq/rabbitmq-server/issues/681": "eheap_alloc"},
 	}, nil, one(shortage{
-		means:  "\"eheap_alloc\" means that Erlang was refused a larger heap for one of its processes; erl_crash.dump names it (\"Slogan\", and the process with the largest heap). With RabbitMQ it is usually a long queue of unread messages. The watermark only slows publishers down; it is not a limit.",
-		not:    "Restarting alone: durable queues are read again from disk.",
+		means:  "\"eheap_alloc\" means that Erlang could not enlarge the heap of one of its processes; erl_crash.dump names it (\"Slogan\"). With RabbitMQ it is usually a long queue of unread messages. The watermark only slows publishers down; it is not a limit.",
+		not:    "Only restarting: durable queues are read again from disk.",
 		fixes:  []string{"lower_batch_size", "lower_mem_fraction", "raise_memory_limit", "add_swap"},
 		source: "https://www.rabbitmq.com/docs/memory",
 	}))
@@ -73,12 +73,12 @@ var (
 		Costs:  map[string]string{"stream_dataset": "Usually no loss.", "half_precision": "None.", "lower_num_workers": "Slower."},
 		Steps: steps{
 			"stream_dataset":    python("out = pl.scan_parquet(\"data/*.parquet\").filter(pl.col(\"day\") > day).collect(engine=\"streaming\")   # your own query; before 1.23: collect(streaming=True)\n# a large result: .sink_parquet(\"out.parquet\") instead of collect"),
-			"half_precision":    say("Select columns before a join or group_by; use `pl.Categorical` for repeated text, Int32 and Float32. If the keys of a join repeat on both sides, the rows multiply: count them first."),
+			"half_precision":    say("Select columns before a join or group_by. Use `pl.Categorical` for repeated text, Int32 and Float32. If the keys of a join repeat on both sides, the rows multiply: count them first."),
 			"lower_num_workers": say("`export POLARS_MAX_THREADS=4` before Python starts: each thread has its own hash tables and buffers."),
 		},
 		Sources: program.Sources{"polars/py-polars/src/polars/lazyframe/frame.py": "collect engine streaming sink_parquet", "polars/crates/polars-core": "POLARS_MAX_THREADS"},
 	}, nil, one(shortage{
-		means:  "`read_*` holds the whole table, a join or sort also its result, and `group_by` a hash table per thread. Operations that the streaming engine does not know run in memory without a warning.",
+		means:  "`read_*` keeps the whole table in RAM, a join or sort also its result, and `group_by` a hash table per thread. What the streaming engine cannot do runs in memory without a warning.",
 		fixes:  []string{"stream_dataset", "half_precision", "lower_num_workers", "add_swap"},
 		source: "polars/py-polars/src/polars/lazyframe/frame.py",
 	}))
@@ -90,12 +90,12 @@ var (
 		Costs:  map[string]string{"stream_dataset": "Some rewriting.", "half_precision": "None.", "lower_num_workers": "Slower."},
 		Steps: steps{
 			"stream_dataset":    python("ds = xr.open_mfdataset(\"data/*.nc\", chunks={\"time\": 100})   # dask: nothing is read yet\nds.mean(\"time\").to_netcdf(\"mean.nc\")   # reduce first; no .load() or .values of the whole array"),
-			"half_precision":    say("`.sel` the variables, region and years before you compute, then `.astype(\"float32\")`. Packed files (scale_factor) are read as 32 or 64 bit: two to four times their size."),
+			"half_precision":    say("`.sel` the variables, region and years before you compute, then use `.astype(\"float32\")`. Packed files (scale_factor) take two to four times their size once they are read."),
 			"lower_num_workers": python("import dask\ndask.config.set(scheduler=\"threads\", num_workers=2)"),
 		},
 		Sources: program.Sources{"xarray/doc/user-guide/dask.md": "chunks", "dask/dask/threaded.py": "num_workers"},
 	}, nil, one(shortage{
-		means:  "Without `chunks=`, a computation, `.load()` or `.values` reads the whole variable, at its unpacked size. Arrays whose coordinates do not match are aligned or broadcast, which can make them far larger; so do rolling windows made by `construct`.",
+		means:  "Without `chunks=` a computation, `.load()` or `.values` reads the whole variable at its unpacked size. Arrays whose coordinates do not match are aligned or broadcast, which can make them far larger. So can rolling windows made by `construct`.",
 		fixes:  []string{"stream_dataset", "half_precision", "lower_num_workers"},
 		source: "xarray/doc/user-guide/dask.md",
 	}))
@@ -103,16 +103,16 @@ var (
 	Rasterio = of(program.Program{
 		Name: "rasterio", Script: "rasterio", Shown: "rasterio or GDAL", Work: "data", Edits: "code",
 		Proofs: []string{"rasterio/", "rasterio._io", "rioxarray/", "osgeo/gdal", "gdalwarp", "gdal_translate", "rasterio.merge"},
-		Titles: map[string]string{"stream_dataset": "Python: read and write window by window", "lower_resolution": "Use a coarser raster", "lower_mem_fraction": "Cut to the area, and bound GDAL's buffers"},
+		Titles: map[string]string{"stream_dataset": "In Python, read and write window by window", "lower_resolution": "Use a coarser raster", "lower_mem_fraction": "Cut to the area, and limit GDAL's buffers"},
 		Costs:  map[string]string{"stream_dataset": "Some rewriting.", "lower_resolution": "Less detail.", "lower_mem_fraction": "Slower."},
 		Steps: steps{
 			"stream_dataset":     python("for _, window in src.block_windows(1):\n    dst.write(work(src.read(window=window)), window=window)   # work: your own function for one block"),
-			"lower_resolution":   say("For any program: `gdalwarp -tr 10 10 -r mode in.tif coarse.tif` (pixel size in map units; `mode` for classes, `average` for measured values). Twice the pixel size is a quarter of the memory. rasterio: `src.read(1, out_shape=(src.height // 4, src.width // 4))`."),
-			"lower_mem_fraction": say("`gdalwarp -cutline area.gpkg -crop_to_cutline -wm 500 --config GDAL_CACHEMAX 512 in.tif out.tif`. Mosaics: `gdalbuildvrt all.vrt *.tif`, then `gdal_translate`, instead of `rasterio.merge`, which holds the whole result (newer versions: `dst_path=` writes by windows)."),
+			"lower_resolution":   say("For any program: `gdalwarp -tr 10 10 -r mode in.tif coarse.tif` (pixel size in map units; `mode` for classes, `average` for measured values). Twice the pixel size takes a quarter of the memory. In rasterio: `src.read(1, out_shape=(src.height // 4, src.width // 4))`."),
+			"lower_mem_fraction": say("`gdalwarp -cutline area.gpkg -crop_to_cutline -wm 500 --config GDAL_CACHEMAX 512 in.tif out.tif`. For mosaics use `gdalbuildvrt all.vrt *.tif`, then `gdal_translate`, instead of `rasterio.merge`, which keeps the whole result in RAM."),
 		},
 		Sources: program.Sources{"rasterio/docs/topics/concurrency.rst": "block_windows window", "rasterio/docs/topics/overviews.rst": "out_shape", "https://gdal.org/en/stable/programs/gdalwarp.html": "-wm --config GDAL_CACHEMAX -tr -r -cutline -crop_to_cutline"},
 	}, nil, one(shortage{
-		means:  "Reading a whole raster takes bands x height x width in one array; floats (NDVI, reprojection) take two to eight times as much as 8 or 16 bit. `merge` and `mask` hold the whole extent, so two tiles far apart include everything between them.",
+		means:  "Reading a whole raster takes bands x height x width in one array. Floats (NDVI, reprojection) take two to eight times as much as 8 or 16 bit. `merge` and `mask` keep the whole extent, so two distant tiles include everything between them.",
 		fixes:  []string{"lower_resolution", "stream_dataset", "lower_mem_fraction"},
 		source: "rasterio/docs/topics/concurrency.rst",
 	}))
@@ -120,19 +120,19 @@ var (
 	Miner = of(program.Program{
 		Cards: []cause.Card{{
 			ID: "miner/one-buffer", Kinds: []fact.Kind{fact.DeviceAlloc, fact.PlainDevice, fact.PlainMemory}, Said: []string{"CL_INVALID_BUFFER_SIZE", "clCreateBuffer(-61)"},
-			Among: []string{cause.ModelTooLarge, cause.OversizedAllocation, cause.BatchTooLarge, cause.Unknown}, Headline: "wants a larger buffer than the card's driver gives in one piece",
-			Means: "Code -61 is not about what is free: the DAG has to be one buffer, and drivers for OpenCL allow a quarter or half of the card's memory for one unless told otherwise. The DAG has 1 GiB at epoch 0 (block 0, as in a benchmark) and 8 MiB more with each epoch: more than 2 GiB from epoch 128 on, more than 4 from 384.",
-			Not:   "The page file, or closing programs: the driver's own bound refused.",
+			Among: []string{cause.ModelTooLarge, cause.OversizedAllocation, cause.BatchTooLarge, cause.Unknown}, Headline: "needs the DAG in one buffer, and the card's driver does not allow one that large",
+			Means: "Error -61 does not mean that the card is full. The DAG has to be one buffer, and OpenCL drivers allow only a quarter or half of the card's memory for one by default. The DAG takes 1 GiB at epoch 0 and 8 MiB more per epoch: above 2 GiB from epoch 128, above 4 GiB from 384.",
+			Not:   "A larger page file, or closing programs: the driver's own limit was reached.",
 			Cures: []cause.Cure{
-				{Fix: "select_gpu", Title: "Leave out cards that are too small", Told: "A card or APU of 2 GB cannot mine Ethash since epoch 128, whatever is set; one of 4 GB not beyond about 375. In its place a coin or algorithm without a DAG.", Cost: "that card's hash rate"},
-				{Fix: "raise_memory_limit", Title: "AMD: let one buffer take the whole card", Told: "In the same window, before the miner starts:", Kind: "env", Text: "export GPU_MAX_HEAP_SIZE=100\nexport GPU_MAX_ALLOC_PERCENT=100\nexport GPU_SINGLE_ALLOC_PERCENT=100", Cost: "none"},
-				{Fix: "upgrade_version", Title: "Then update driver and miner", Told: "Old drivers stop at 4 GB for one buffer, whatever these variables say; ethminer built after March 2020 splits the DAG into two.", Cost: "half an hour"},
+				{Fix: "select_gpu", Title: "Leave out cards that are too small", Told: "A card or APU with 2 GB cannot mine Ethash after epoch 128, and one with 4 GB not after about 375. Use a coin or algorithm without a DAG there.", Cost: "that card's hash rate"},
+				{Fix: "raise_memory_limit", Title: "On AMD, let one buffer use the whole card", Told: "Set this in the same window before you start the miner:", Kind: "env", Text: "export GPU_MAX_HEAP_SIZE=100\nexport GPU_MAX_ALLOC_PERCENT=100\nexport GPU_SINGLE_ALLOC_PERCENT=100", Cost: "None"},
+				{Fix: "upgrade_version", Title: "Then update the driver and the miner", Told: "Old drivers allow at most 4 GB per buffer, whatever these variables say. ethminer built after March 2020 splits the DAG in two.", Cost: "half an hour"},
 			},
 			Sources: []string{"ethminer/libethash-cl/CLMiner.cpp", "https://github.com/ethereum-mining/ethminer/issues/1157", "https://github.com/ethereum-mining/ethminer/issues/1966", "https://github.com/ethereum-mining/ethminer/pull/1977", "https://github.com/ethereum-mining/ethminer/issues/2012", "https://github.com/ethereum/aleth/issues/2988"},
 		}, {
 			ID: "miner/dag", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"Generating DAG"}, If: fitsAlone, Figures: besideDAG,
-			Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "had no room for the DAG: {dag} of a card of {card}",
-			Means:   "The DAG with its cache takes {dag} and has to lie on the card whole. The card has {card}, so {rest} remains for display, driver and the miner's own buffers, which take 100 to 700 MB. On Windows the driver also needs page file for what is on the cards.",
+			Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "had no room for the DAG: {dag} on a card with {card}",
+			Means:   "The DAG with its cache takes {dag} and has to fit on the card as a whole. That leaves {rest} for display, driver and the miner's own buffers, which take 100 to 700 MB. On Windows the driver also needs page file for what is on the cards.",
 			Not:     "Overclocking or another pool.",
 			Cures:   []cause.Cure{{Fix: "close_other_apps"}, {Fix: "raise_pagefile"}, {Fix: "use_smaller_model"}},
 			Sources: []string{"ethminer/libethash-cuda/CUDAMiner.cpp"},
@@ -142,13 +142,13 @@ var (
 		Titles: map[string]string{"use_smaller_model": "Mine a coin or algorithm with a smaller DAG", "raise_pagefile": "Windows: enlarge the page file to the sum of all cards", "close_other_apps": "Close everything else on the card", "select_gpu": "Leave the small card out"},
 		Costs:  map[string]string{"use_smaller_model": "Another coin.", "close_other_apps": "None.", "select_gpu": "That card's hash rate."},
 		Steps: steps{
-			"use_smaller_model": say("The DAG grows with each epoch: 1 GiB + 8 MiB x epoch (Ethash; an epoch is about 4 days). The lines above the failure name the epoch: 3 GB cards end at 256 on Linux, 4 GB cards at about 375, on Windows earlier. Below that the card is large enough, and something else is on it."),
-			"close_other_apps":  say("Run the display on another card or on the processor's graphics, without a browser. Linux without a desktop leaves most free."),
+			"use_smaller_model": say("The DAG grows with each epoch: 1 GiB + 8 MiB x epoch (Ethash; an epoch lasts about 4 days). The lines above the failure name the epoch: 3 GB cards end at 256 on Linux, 4 GB cards at about 375, on Windows earlier. Below that something else fills the card."),
+			"close_other_apps":  say("Run the display on another card or on the processor's graphics, without a browser. Linux without a desktop leaves the most free."),
 			"select_gpu":        say("ethminer `--cu-devices 0 2`, T-Rex `-d 0,2`, PhoenixMiner `-gpus 13`, lolMiner `--devices 0,2`."),
 		},
 		Sources: program.Sources{"ethminer/libethash-cuda/CUDAMiner.cpp": "DAG", "ethminer/ethminer/main.cpp": "--cu-devices", "https://github.com/trexminer/T-Rex": "-d", "https://github.com/Lolliedieb/lolMiner-releases": "--devices -gpus", "lolMiner-releases/README.md": "--algo --list-devices --keepfree --4g-alloc-size"},
 	}, []shortage{{
-		means:  "The whole DAG must fit on the card, and it grows with every epoch; display and driver take 100 to 700 MB of it. On Windows the driver also needs page file for what is on the cards: with several cards as much as they have together.",
+		means:  "The whole DAG must fit on the card, and it grows with every epoch. Display and driver take 100 to 700 MB. On Windows the driver also needs page file: with several cards as much as all of them have together.",
 		not:    "Overclocking or another pool.",
 		fixes:  []string{"close_other_apps", "raise_pagefile", "use_smaller_model", "select_gpu"},
 		source: "ethminer/libethash-cuda/CUDAMiner.cpp",
@@ -162,19 +162,19 @@ var (
 		Titles:   map[string]string{"lower_batch_size": "Lower the work size (GWS)", "cpu_offload": "Use the format for the CPU", "select_gpu": "Use another device (--devices)", "lower_num_workers": "Fork fewer processes"},
 		Costs:    map[string]string{"lower_batch_size": "Slower.", "cpu_offload": "Slower.", "select_gpu": "None.", "lower_num_workers": "Slower."},
 		Steps: steps{
-			"lower_batch_size":  say("Put `GWS=4096 LWS=64` in front of your `john` command: the automatic global work size may not fit. Halve GWS until it does."),
-			"cpu_offload":       say("Leave out `-opencl` in the format's name (`--format=wpapsk`). Memory-hard hashes (scrypt, Argon2, bcrypt) gain little on a card."),
-			"select_gpu":        say("`--devices=2`; `--list=opencl-devices` shows all with their memory and the largest single buffer."),
-			"lower_num_workers": say("`--fork=2 --save-memory=1`, and `--mem-file-size=0` for large word lists."),
+			"lower_batch_size":  say("Put `GWS=4096 LWS=64` in front of your `john` command. Halve GWS until it fits: the automatic work size may be too large."),
+			"cpu_offload":       say("Leave out `-opencl` in the format's name (`--format=wpapsk`). Memory-hard hashes (scrypt, Argon2, bcrypt) gain little on a GPU."),
+			"select_gpu":        say("Use `--devices=2`. `--list=opencl-devices` shows all devices with their memory and the largest single buffer."),
+			"lower_num_workers": say("Use `--fork=2 --save-memory=1`, and `--mem-file-size=0` for large word lists."),
 		},
 		Sources: program.Sources{"john/doc/README-OPENCL": "GWS LWS --devices", "john/doc/OPTIONS": "--save-memory --mem-file-size --fork --list --format"},
 	}, one(shortage{
-		means:  "A buffer holds all candidates of a round: work size x what the format needs for each; memory-hard hashes take 32 MB to several GB per candidate. Many OpenCL drivers limit a single buffer to a quarter of the card, so it can fail with memory free.",
+		means:  "A buffer holds all candidates of a round: work size x what the format needs for each. Memory-hard hashes take 32 MB to several GB per candidate. Many OpenCL drivers limit one buffer to a quarter of the card, so it can fail although memory is free.",
 		not:    "A smaller word list.",
 		fixes:  []string{"lower_batch_size", "close_other_apps", "cpu_offload", "select_gpu"},
 		source: "john/doc/README-OPENCL",
 	}), one(shortage{
-		means:  "Each process of `--fork` holds the hashes and, unless told otherwise, the word list. Memory-hard hashes (scrypt, Argon2) take their memory parameter for each thread.",
+		means:  "Each process of `--fork` keeps the hashes and, by default, the word list. Memory-hard hashes (scrypt, Argon2) take their memory parameter for each thread.",
 		fixes:  []string{"lower_num_workers", "add_swap"},
 		source: "john/doc/OPTIONS",
 	}))

@@ -8,26 +8,26 @@ var (
 	ESM = of(program.Program{
 		Name: "esm", Shown: "ESM", Work: "science", Edits: "code",
 		Proofs: []string{"esm/model/esm1.py", "esm/model/esm2.py", "esm/modules.py", "esm/multihead_attention.py", "esm/axial_attention.py", "esm/pretrained.py", "esm/inverse_folding/", "esm-extract", "modeling_esm.py", "esm/data.py"},
-		Titles: map[string]string{"lower_batch_size": "Lower the residues per batch (--toks_per_batch)", "lower_context": "Cut long proteins", "use_smaller_model": "Use a smaller ESM-2", "half_precision": "Compute in 16 bit", "efficient_attention": "If you need embeddings only: ask for no contacts"},
+		Titles: map[string]string{"lower_batch_size": "Lower the residues per batch (--toks_per_batch)", "lower_context": "Cut long proteins", "use_smaller_model": "Use a smaller ESM-2", "half_precision": "Compute in 16 bit", "efficient_attention": "If you need only embeddings, request no contacts"},
 		Costs:  map[string]string{"efficient_attention": "None.", "lower_batch_size": "Slower; the same result.", "lower_context": "No context beyond the cut.", "use_smaller_model": "Some accuracy.", "half_precision": "Hardly any loss."},
 		Steps: steps{
 			"efficient_attention": python("with torch.no_grad():\n    results = model(batch_tokens, repr_layers=[33])   # without return_contacts=True"),
-			"lower_batch_size":    say("`extract.py` (esm-extract): `--toks_per_batch 1024` (default 4096). Your own loop: one sequence at a time under `torch.no_grad()`, and move results to the CPU (`.cpu()`) at once."),
+			"lower_batch_size":    say("For `extract.py` (esm-extract) use `--toks_per_batch 1024` (default 4096). In your own loop process one sequence at a time under `torch.no_grad()`, and move results to the CPU (`.cpu()`) at once."),
 			"lower_context":       say("Use windows of 1022 residues with some overlap, or `--truncation_seq_length 1022` (the default of esm-extract)."),
-			"use_smaller_model":   say("`esm2_t33_650M_UR50D` (2.6 GB in 32 bit) instead of `t36_3B` (11 GB) or `t48_15B` (60 GB); t30_150M and t12_35M for trials."),
+			"use_smaller_model":   say("Use `esm2_t33_650M_UR50D` (2.6 GB in 32 bit) instead of `t36_3B` (11 GB) or `t48_15B` (60 GB). For trials use t30_150M or t12_35M."),
 			"half_precision":      python("model = model.half().cuda()   # inference only; halves weights and activations"),
 		},
 		Sources: program.Sources{"esm/scripts/extract.py": "--toks_per_batch --truncation_seq_length", "esm/README.md": "esm2_t33_650M_UR50D"},
 	}, []shortage{{
 		id: "contacts", said: []string{"predict_contacts", "return_contacts", "contact_head", "apc(", "MSATransformer", "esm/axial_attention.py"}, source: "esm/esm/modules.py",
-		means: "Contacts need the attention maps of all layers and heads at once: layers x heads x length x length x 4 bytes. For the 650M model (33 x 20) that is 2.5 GiB at 1000 residues, and four times that at 2000. The MSA Transformer holds rows x length on top.",
+		means: "Contacts need the attention maps of all layers and heads at once: layers x heads x length x length x 4 bytes. For the 650M model (33 x 20) that is 2.5 GiB at 1000 residues, and four times that at 2000. The MSA Transformer needs even more.",
 		fixes: []string{"efficient_attention", "lower_batch_size", "lower_context", "use_smaller_model"},
 	}, {
-		means:  "Memory grows with the batch and the square of the length; sequences of a batch are padded to the longest. In 32 bit the weights take 2.6 GB (650M) or 11 GB (3B). In your own loop without `torch.no_grad()` every layer's activations are kept.",
+		means:  "Memory grows with the batch and the square of the sequence length; all sequences of a batch are padded to the longest. The weights take 2.6 GB (650M) or 11 GB (3B) in 32 bit. Without `torch.no_grad()` your own loop keeps every layer's results, too.",
 		fixes:  []string{"lower_batch_size", "lower_context", "half_precision", "use_smaller_model"},
 		source: "esm/scripts/extract.py",
 	}}, one(shortage{
-		means:  "While loading, the 3B model takes 11 GB of RAM and the 15B model 60 GB, before it goes to the card. Embeddings per residue that a loop collects (1280 or 2560 x 4 bytes x length) add up.",
+		means:  "While it loads, the 3B model takes 11 GB of RAM and the 15B model 60 GB, before it goes to the GPU. Embeddings per residue that a loop collects (1280 or 2560 x 4 bytes x length) add up as well.",
 		fixes:  []string{"use_smaller_model", "add_swap", "raise_memory_limit"},
 		source: "esm/README.md",
 	}))
@@ -39,13 +39,13 @@ var (
 		Titles: map[string]string{"lower_batch_size": "Lower the batch size to 1", "lower_context": "Leave out residues far from the design", "cpu_offload": "Run it on the CPU"},
 		Costs:  map[string]string{"lower_batch_size": "Slower; as many sequences.", "lower_context": "What is left out is not seen.", "cpu_offload": "Slower."},
 		Steps: steps{
-			"lower_batch_size": say("ProteinMPNN: `--batch_size 1`, with `--num_seq_per_target` as before. LigandMPNN: `--batch_size 1`, and a larger `--number_of_batches` for as many sequences."),
-			"lower_context":    say("Remove chains and domains far from the design from the file: all its residues are encoded, fixed ones too."),
+			"lower_batch_size": say("ProteinMPNN: `--batch_size 1`, with the same `--num_seq_per_target`. LigandMPNN: `--batch_size 1` and a larger `--number_of_batches` give as many sequences."),
+			"lower_context":    say("Remove chains and domains far from the design from the PDB file. All residues in it are encoded, fixed ones too."),
 			"cpu_offload":      say("Start it with `CUDA_VISIBLE_DEVICES=` (empty) in front."),
 		},
 		Sources: program.Sources{"ProteinMPNN/protein_mpnn_run.py": "--batch_size --num_seq_per_target --max_length", "LigandMPNN/run.py": "--batch_size --number_of_batches", "https://docs.nvidia.com/cuda/cuda-c-programming-guide/": "CUDA_VISIBLE_DEVICES"},
 	}, one(shortage{
-		means:  "Memory grows with batch x residues x 48 neighbours. The network has under two million weights, so a usual protein needs well under 2 GB. A full card usually means a large batch, a complex of thousands of residues, or another program.",
+		means:  "The network is small, so a usual protein needs well under 2 GB. Memory grows with batch size x residues. A full GPU usually means a large batch, a complex of thousands of residues, or another program.",
 		not:    "Fewer sequences (`--num_seq_per_target`) at the same batch size.",
 		fixes:  []string{"lower_batch_size", "kill_stale_process", "lower_context", "cpu_offload"},
 		source: "ProteinMPNN/protein_mpnn_run.py",
@@ -58,8 +58,8 @@ var (
 		Titles: map[string]string{"lower_context": "Lower the number of residues (contigmap.contigs)", "use_smaller_model": "Crop the target around its hotspots"},
 		Costs:  map[string]string{"lower_context": "What is left out is not seen.", "use_smaller_model": "What is cut off is not seen."},
 		Steps: steps{
-			"lower_context":     say("Target and design count together. Name only the residues needed: `'contigmap.contigs=[A1-120/0 70-70]'` takes 120 of chain A and designs 70. Under about 400 in all usually suits 8 to 12 GB."),
-			"use_smaller_model": say("Cut the target's PDB to the domain around `ppi.hotspot_res`, with about 10 A of its surroundings."),
+			"lower_context":     say("Target and design count together. Name only the residues that you need: `'contigmap.contigs=[A1-120/0 70-70]'` takes 120 of chain A and designs 70. Less than about 400 in all usually fits into 8 to 12 GB."),
+			"use_smaller_model": say("Cut the target's PDB to the domain around `ppi.hotspot_res`, with about 10 angstroms around it."),
 		},
 		Sources: program.Sources{"RFdiffusion/config/inference/base.yaml": "contigmap.contigs ppi.hotspot_res inference.num_designs diffuser.T"},
 	}, one(shortage{
@@ -77,13 +77,13 @@ var (
 		Titles:   map[string]string{"lower_ubatch": "Compute in smaller pieces (--subbatch_size)", "lower_context": "Fold a shorter construct", "lower_batch_size": "Use fewer pseudo sequences (--num_pseudo_msa)"},
 		Costs:    map[string]string{"lower_ubatch": "Slower; the same result.", "lower_context": "No contacts to what is left out.", "lower_batch_size": "Some accuracy."},
 		Steps: steps{
-			"lower_ubatch":     say("Add `--subbatch_size 256`, then 128, 64 and so on. Upstream used 448 for 4096 residues on 80 GB."),
-			"lower_context":    say("Fold domains one by one, without tails: memory grows with at least the square of the length."),
+			"lower_ubatch":     say("Add `--subbatch_size 256`, then 128, 64 and so on. The developers used 448 for 4096 residues on 80 GB."),
+			"lower_context":    say("Fold the domains one by one, without tails: memory grows with at least the square of the length."),
 			"lower_batch_size": say("Add `--num_pseudo_msa 7` (default 15)."),
 		},
 		Sources: program.Sources{"OmegaFold/omegafold/pipeline.py": "--subbatch_size --num_pseudo_msa --num_cycle"},
 	}, one(shortage{
-		means:  "Pairs of residues grow with the square of the length, and attention over them with its cube unless `--subbatch_size` cuts it into pieces. Without that option a sequence is computed whole.",
+		means:  "Pairs of residues grow with the square of the length, and attention over them with its cube unless `--subbatch_size` splits it. Without that option a sequence is computed as a whole.",
 		not:    "Fewer cycles (`--num_cycle`): they run one after another.",
 		fixes:  []string{"lower_ubatch", "lower_context", "kill_stale_process", "bigger_gpu"},
 		source: "OmegaFold/README.md",
@@ -97,13 +97,13 @@ var (
 		Titles:   map[string]string{"lower_context": "Use fewer tokens", "lower_parallel": "Predict one sample at a time (--sample 1)", "half_precision": "Compute in bf16 (--dtype bf16)", "lower_batch_size": "Use fewer MSA sequences"},
 		Costs:    map[string]string{"lower_context": "No contacts to what is left out.", "lower_parallel": "More runs.", "half_precision": "Hardly any loss."},
 		Steps: steps{
-			"lower_context":  say("Leave out tails and chains that do not touch: all residues, bases and ligand atoms are tokens, and their pairs grow with the square."),
-			"lower_parallel": say("`protenix pred --sample 1` with more `--seeds` instead of 5 samples (runner/inference.py: `--sample_diffusion.N_sample 1`)."),
-			"half_precision": say("`--dtype bf16` (the default) instead of `fp32`."),
+			"lower_context":  say("Leave out tails, and chains that do not touch. All residues, bases and ligand atoms are tokens, and their pairs grow with the square of the number."),
+			"lower_parallel": say("Use `protenix pred --sample 1` with more `--seeds` instead of 5 samples (runner/inference.py: `--sample_diffusion.N_sample 1`)."),
+			"half_precision": say("Use `--dtype bf16` (the default) instead of `fp32`."),
 		},
 		Sources: program.Sources{"Protenix/runner/batch_inference.py": "--sample --seeds --dtype --cycle", "Protenix/docs/training_inference_instructions.md": "--sample_diffusion.N_sample --sample_diffusion"},
 	}, one(shortage{
-		means:  "Residues, bases and ligand atoms are tokens. Their pairs grow with the square of the number, and triangle attention with the cube unless it is cut into chunks, which Protenix does by itself for long inputs.",
+		means:  "Residues, bases and ligand atoms are tokens. Their pairs grow with the square of the number of tokens, and attention over them with its cube unless it is split, which Protenix does for long inputs.",
 		not:    "Fewer cycles or steps: they run one after another in the same memory.",
 		fixes:  []string{"lower_context", "lower_parallel", "half_precision", "bigger_gpu"},
 		source: "Protenix/docs/training_inference_instructions.md",
@@ -113,16 +113,16 @@ var (
 	DiffDock = of(program.Program{
 		Name: "diffdock", Shown: "DiffDock", Work: "science", Edits: "flags",
 		Proofs: []string{"DiffDock/", "diffdock/", "models/score_model.py", "models/cg_model.py", "models/aa_model.py", "Generating ESM language model embeddings"},
-		Titles: map[string]string{"lower_batch_size": "Lower the batch size (--batch_size)", "lower_context": "Crop the protein around the pocket", "stream_dataset": "Make the ESM embeddings in advance"},
+		Titles: map[string]string{"lower_batch_size": "Lower the batch size (--batch_size)", "lower_context": "Crop the protein around the pocket", "stream_dataset": "Create the ESM embeddings in advance"},
 		Costs:  map[string]string{"lower_batch_size": "Slower; as many poses.", "lower_context": "Pockets that are cut off are not seen.", "stream_dataset": "One more step."},
 		Steps: steps{
-			"lower_batch_size": say("Lower `--batch_size` to 2 or 1 (default 10), with `--samples_per_complex` as before: the poses of one complex are computed together."),
-			"lower_context":    say("Cut the PDB to the chains and domains around the pocket; proteins above 1000 residues need far more."),
-			"stream_dataset":   say("If it fails at \"Generating ESM language model embeddings\": make them once with esm's scripts/extract.py (`--truncation_seq_length 1022`, or on the CPU with `--nogpu`) and pass the folder as `--esm_embeddings_path`."),
+			"lower_batch_size": say("Lower `--batch_size` to 2 or 1 (default 10), with the same `--samples_per_complex`: the poses of one complex are computed together."),
+			"lower_context":    say("Cut the PDB to the chains and domains around the pocket. Proteins above 1000 residues need far more memory."),
+			"stream_dataset":   say("If it fails at \"Generating ESM language model embeddings\", create them first with esm's scripts/extract.py (`--truncation_seq_length 1022`, or on the CPU with `--nogpu`). Pass the folder as `--esm_embeddings_path`."),
 		},
 		Sources: program.Sources{"DiffDock/inference.py": "--batch_size --samples_per_complex", "DiffDock/README.md": "--truncation_seq_length --esm_embeddings_path", "esm/scripts/extract.py": "--nogpu"},
 	}, one(shortage{
-		means:  "Memory grows with the poses computed together (`--batch_size`), each with its own graph of ligand atoms and nearby residues. Before that, ESM-2 (2.6 GB) runs on the whole sequence.",
+		means:  "Memory grows with the poses computed together (`--batch_size`): each has its own graph of ligand atoms and nearby residues. Before that, ESM-2 (2.6 GB) runs on the whole sequence.",
 		not:    "Fewer steps (`--inference_steps`): they run one after another.",
 		fixes:  []string{"lower_batch_size", "lower_context", "kill_stale_process", "stream_dataset"},
 		source: "DiffDock/inference.py",
@@ -136,13 +136,13 @@ var (
 		Titles:   map[string]string{"select_gpu": "Use another card (--device)", "lower_resolution": "Crop the map to the molecule", "cpu_offload": "Run it on the CPU"},
 		Costs:    map[string]string{"select_gpu": "None.", "lower_resolution": "No loss if it cuts empty space.", "cpu_offload": "Much slower."},
 		Steps: steps{
-			"select_gpu":       say("`--device 1`: the number of a card with more memory free (two cards: `--device 0,1`)."),
+			"select_gpu":       say("Use `--device 1`: the number of a GPU with more free memory (two GPUs: `--device 0,1`)."),
 			"lower_resolution": say("Crop the map to the molecule (RELION: `relion_image_handler --new_box`; ChimeraX: `volume resample` on a cropped box), and pass a mask (`--mask-path`)."),
 			"cpu_offload":      say("`--device cpu`."),
 		},
 		Sources: program.Sources{"model-angelo/model_angelo/apps/build.py": "--device --mask-path", "relion/src/apps/image_handler.cpp": "--new_box"},
 	}, one(shortage{
-		means:  "It needs 8 GB or more free: ESM (650M, 2.6 GB) reads the sequences, then residues of the map are computed in pieces of a fixed size. What grows is the sequence length and the number of residues. RELION or cryoSPARC jobs often share the card.",
+		means:  "It needs 8 GB or more of free GPU memory. ESM (650M, 2.6 GB) reads the sequences, then residues of the map are computed in parts. Long sequences and many residues need more. RELION or cryoSPARC jobs often use the same GPU.",
 		fixes:  []string{"select_gpu", "kill_stale_process", "lower_resolution", "cpu_offload"},
 		source: "model-angelo/README.md",
 	}), nil)
@@ -155,18 +155,18 @@ var (
 		Titles:   map[string]string{"lower_batch_size": "Halve the batch size (-b)", "lower_resolution": "Downsample the particles", "stream_dataset": "Read particles when needed (--lazy)"},
 		Costs:    map[string]string{"lower_batch_size": "Slower.", "lower_resolution": "Lower resolution; upstream uses 128 for a first run.", "stream_dataset": "Slower, much more so on a slow disk."},
 		Steps: steps{
-			"lower_batch_size": say("Lower `-b` (`--batch-size`, default 16; before 3.5.2 8) to 4 or less."),
-			"lower_resolution": say("`cryodrgn downsample particles.mrcs -D 128 -o particles.128.mrcs --chunk 10000`, then train on that file: half the box side is a quarter of the memory."),
+			"lower_batch_size": say("Lower `-b` (`--batch-size`, default 16; 8 before 3.5.2) to 4 or less."),
+			"lower_resolution": say("Run `cryodrgn downsample particles.mrcs -D 128 -o particles.128.mrcs --chunk 10000`, then train on that file. Half the box side takes a quarter of the memory."),
 			"stream_dataset":   say("Add `--lazy` and fewer `--max-threads`, with the stacks on an SSD."),
 		},
 		Sources: program.Sources{"cryodrgn/cryodrgn/commands/train_vae.py": "--batch-size --lazy --max-threads --multigpu --no-amp", "cryodrgn/cryodrgn/commands/downsample.py": "-D --chunk"},
 	}, one(shortage{
-		means:  "Memory grows with the batch and the pixels of a particle: the decoder evaluates each pixel, so a box of 256 takes four times one of 128. Wide networks (`--enc-dim` and `--dec-dim` 1024, the default) also take several times what 256 does.",
-		not:    "Fewer particles: they go through in batches.",
+		means:  "Memory grows with the batch size and the pixels of a particle: a box of 256 takes four times as much as one of 128. Wide networks (`--enc-dim` and `--dec-dim` 1024, the default) take several times as much as 256.",
+		not:    "Fewer particles: they are processed in batches.",
 		fixes:  []string{"lower_batch_size", "lower_resolution", "kill_stale_process"},
 		source: "cryodrgn/cryodrgn/commands/train_vae.py",
 	}), one(shortage{
-		means:  "Without `--lazy` all particles are read into RAM and transformed there: number x box x box x 4 bytes, twice during the transform. 100,000 particles of 256 are 24 GiB, as are 400,000 of 128.",
+		means:  "Without `--lazy` all particles are read into RAM and transformed there: number x box x box x 4 bytes, twice during the transform. 100,000 particles of 256 take 24 GiB, and so do 400,000 of 128.",
 		fixes:  []string{"stream_dataset", "lower_resolution", "raise_memory_limit"},
 		source: "cryodrgn/README.md",
 	}))
@@ -179,18 +179,18 @@ var (
 		Titles:   map[string]string{"lower_resolution": "Downsample, and use smaller patches", "lower_batch_size": "Lower the minibatch and the workers", "cpu_offload": "Run it on the CPU (-d -1)"},
 		Costs:    map[string]string{"lower_resolution": "Slower; edges need padding.", "lower_batch_size": "Slower.", "cpu_offload": "Slower."},
 		Steps: steps{
-			"lower_resolution": say("Downsample first (`topaz downsample -s 8`: the networks expect particles of about 20 pixels). Patches: `topaz denoise -s 512 -p 128`, `topaz denoise3d -s 64 -p 32` (default 96 and 48), `topaz extract -p 1024`."),
-			"lower_batch_size": say("`topaz train --minibatch-size 64` (default 256) `--num-workers 4`."),
+			"lower_resolution": say("Downsample first: `topaz downsample -s 8` (the networks expect particles of about 20 pixels). Then use smaller patches: `topaz denoise -s 512 -p 128`, `topaz denoise3d -s 64 -p 32` (default 96 and 48), `topaz extract -p 1024`."),
+			"lower_batch_size": say("Use `topaz train --minibatch-size 64 --num-workers 4` (default 256)."),
 			"cpu_offload":      say("Add `-d -1`."),
 		},
 		Sources: program.Sources{"topaz/topaz/commands/denoise.py": "-s -p -d", "topaz/topaz/commands/denoise3d.py": "-s -p", "topaz/topaz/commands/extract.py": "-p --patch-size", "topaz/topaz/commands/train.py": "--minibatch-size --num-workers", "topaz/topaz/commands/downsample.py": "-s"},
 	}, one(shortage{
-		means:  "`extract` and `segment` score a whole micrograph at once; the denoisers take patches of 1024 with 500 of padding on each side, so 2024 x 2024. Micrographs that were not downsampled are the usual cause.",
-		not:    "Fewer micrographs: they go one after another.",
+		means:  "`extract` and `segment` score a whole micrograph at once. The denoisers use patches of 1024 with 500 of padding per side, so 2024 x 2024. The usual cause is micrographs that were not downsampled.",
+		not:    "Fewer micrographs: they are processed one after another.",
 		fixes:  []string{"lower_resolution", "lower_batch_size", "kill_stale_process", "cpu_offload"},
 		source: "topaz/topaz/commands/denoise.py",
 	}), one(shortage{
-		means:  "`topaz train` loads all training micrographs into RAM at their size: downsampled by 8 they take a 64th. Each loader worker adds to that.",
+		means:  "`topaz train` loads all training micrographs into RAM at their full size; downsampled by 8 they take a 64th. Each loader worker adds to that.",
 		fixes:  []string{"lower_resolution", "lower_batch_size", "raise_memory_limit"},
 		source: "topaz/topaz/commands/train.py",
 	}))

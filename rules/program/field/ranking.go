@@ -11,21 +11,21 @@ var (
 		Costs:  map[string]string{"lower_batch_size": "Slower; the same result.", "use_smaller_model": "Some accuracy.", "mixed_precision": "Usually no loss.", "lower_resolution": "Results cannot be compared with full ranking."},
 		Steps: steps{
 			"lower_batch_size":  say("In the YAML or at the end of the command: `--eval_batch_size=256 --train_batch_size=512` (default 4096 and 2048)."),
-			"use_smaller_model": say("`--embedding_size=32`; sequence models: `--MAX_ITEM_LIST_LENGTH=50`; graph models: fewer `n_layers`."),
-			"mixed_precision":   say("`--enable_amp=True`."),
-			"lower_resolution":  say("In the YAML: `eval_args: {mode: uni100}`: 100 items per user instead of all."),
+			"use_smaller_model": say("Use `--embedding_size=32`. Sequence models: `--MAX_ITEM_LIST_LENGTH=50`. Graph models: fewer `n_layers`."),
+			"mixed_precision":   say("Add `--enable_amp=True`."),
+			"lower_resolution":  say("In the YAML set `eval_args: {mode: uni100}`: it ranks 100 items per user instead of all."),
 		},
 		Sources: program.Sources{"RecBole/recbole/properties/overall.yaml": "--train_batch_size --eval_batch_size --enable_amp eval_args", "RecBole/recbole/properties/model": "--embedding_size n_layers", "RecBole/recbole/properties/dataset/sample.yaml": "--MAX_ITEM_LIST_LENGTH"},
 	}, []shortage{{
 		id: "evaluation", said: []string{"_full_sort_batch_eval", "full_sort_predict", "in evaluate", "in _valid_epoch", "_neg_sample_batch_eval"}, source: "RecBole/recbole/trainer/trainer.py",
-		means: "Evaluation ranks all items for each user of a batch: users x items x 4 bytes. Models without their own `full_sort_predict` score every pair and repeat each user's row for every item, embeddings included.",
+		means: "Evaluation ranks all items for each user of a batch: users x items x 4 bytes. Models without their own `full_sort_predict` score every pair, which needs many times that.",
 		fixes: []string{"lower_batch_size", "lower_resolution", "use_smaller_model"},
 	}, {
-		means:  "Memory grows with batch x embedding size. Graph models (LightGCN, NGCF) compute all users and items in each step, whatever the batch. Sequence models: batch x length, plus scores of all items (cross-entropy): batch x items x 4 bytes.",
+		means:  "Memory grows with batch size x embedding size. Graph models (LightGCN, NGCF) compute all users and items in each step, whatever the batch size. Sequence models also keep scores of all items: batch x items x 4 bytes.",
 		fixes:  []string{"lower_batch_size", "use_smaller_model", "kill_stale_process", "mixed_precision"},
 		source: "RecBole/recbole/properties/overall.yaml",
 	}}, one(shortage{
-		means:  "Interactions are held as tensors and as a table. Sequence models augment the data: each prefix of a user's history becomes a row, so it grows with the square of the history. Each `worker` has a copy.",
+		means:  "Interactions are kept as tensors and as a table. For sequence models each prefix of a user's history becomes a row, so it grows with the square of the history. Each `worker` has its own copy.",
 		fixes:  []string{"use_smaller_model", "add_swap"},
 		source: "RecBole/recbole/properties/overall.yaml",
 	}))
@@ -38,16 +38,16 @@ var (
 		Steps: steps{
 			"gradient_accumulation": python("pipeline(..., training_kwargs=dict(batch_size=256, sub_batch_size=32))   # not for models with batch normalization"),
 			"lower_batch_size":      python("pipeline(..., evaluation_kwargs=dict(batch_size=16), training_kwargs=dict(batch_size=64))"),
-			"use_smaller_model":     say("`model_kwargs=dict(embedding_dim=64)`. RESCAL and TuckER keep a matrix per relation: embedding_dim squared."),
-			"lower_resolution":      say("`training_loop=\"sLCWA\"` with `negative_sampler_kwargs=dict(num_negs_per_pos=8)`. LCWA scores every entity for each triple."),
+			"use_smaller_model":     say("Use `model_kwargs=dict(embedding_dim=64)`. RESCAL and TuckER keep a matrix per relation: embedding_dim squared."),
+			"lower_resolution":      say("Use `training_loop=\"sLCWA\"` with `negative_sampler_kwargs=dict(num_negs_per_pos=8)`. LCWA scores every entity for each triple."),
 		},
 		Sources: program.Sources{"pykeen/docs/source/tutorial/performance.rst": "sub_batch_size slice_size automatic_memory_optimization", "pykeen/src/pykeen/evaluation/evaluator.py": "batch_size slice_size"},
 	}, one(shortage{
-		means:  "LCWA training and every evaluation score all entities for each triple: batch x entities x embedding. PyKEEN searches for the largest batch that fits (automatic memory optimization): an \"out of memory\" during that search is normal and counts only if the run stops with it.",
+		means:  "LCWA training and every evaluation score all entities for each triple: batch x entities x embedding. While PyKEEN searches for the largest batch that fits, \"out of memory\" is normal. It counts only if the run stops with it.",
 		fixes:  []string{"gradient_accumulation", "lower_batch_size", "kill_stale_process", "lower_resolution", "use_smaller_model"},
 		source: "pykeen/docs/source/tutorial/performance.rst",
 	}), one(shortage{
-		means:  "The triples are held as arrays, inverse ones too, and filtered evaluation indexes all known ones. On the CPU the scores of a batch take batch x entities x 4 bytes.",
+		means:  "The triples, inverse ones too, are kept as arrays, and filtered evaluation indexes all known ones. On the CPU the scores of a batch take batch x entities x 4 bytes.",
 		fixes:  []string{"lower_batch_size", "lower_resolution", "use_smaller_model"},
 		source: "pykeen/docs/source/tutorial/performance.rst",
 	}))
@@ -58,18 +58,18 @@ var (
 		Titles: map[string]string{"use_smaller_model": "Use smaller embedding tables", "lower_batch_size": "Lower the batch size", "shard_training": "Divide the tables among cards", "stream_dataset": "Read the data from disk (--memory-map)"},
 		Costs:  map[string]string{"use_smaller_model": "Some accuracy.", "lower_batch_size": "Slower.", "shard_training": "Needs more cards.", "stream_dataset": "Slower."},
 		Steps: steps{
-			"use_smaller_model": say("`--max-ind-range 10000000` (most rows of a table; no limit by default) and `--arch-sparse-feature-size 64`; or `--qr-flag`, `--md-flag`, which factor the tables."),
+			"use_smaller_model": say("Use `--max-ind-range 10000000` (the maximum rows of a table) and `--arch-sparse-feature-size 64`. Or use `--qr-flag` or `--md-flag`, which factor the tables."),
 			"lower_batch_size":  say("Lower `--mini-batch-size` and `--test-mini-batch-size`."),
-			"shard_training":    say("`python -m torch.distributed.launch --nproc_per_node=8 dlrm_s_pytorch.py ...` with your own options: tables are divided among the ranks."),
-			"stream_dataset":    say("`--memory-map` (Criteo Terabyte) and `--num-workers 0`; a sample of the data: `--data-sub-sample-rate 0.875`."),
+			"shard_training":    say("`python -m torch.distributed.launch --nproc_per_node=8 dlrm_s_pytorch.py ...` with your own options divides the tables among the ranks."),
+			"stream_dataset":    say("Use `--memory-map` (Criteo Terabyte) and `--num-workers 0`. For a sample of the data: `--data-sub-sample-rate 0.875`."),
 		},
 		Sources: program.Sources{"dlrm/dlrm_s_pytorch.py": "--max-ind-range --arch-sparse-feature-size --qr-flag --md-flag --mini-batch-size --test-mini-batch-size --memory-map --num-workers --data-sub-sample-rate", "dlrm/README.md": "--nproc_per_node"},
 	}, one(shortage{
-		means:  "The embedding tables take most: rows x `--arch-sparse-feature-size` x 4 bytes, as much again for gradients unless they are sparse, plus optimizer state. 100 million rows of 128 numbers are 47.7 GiB; Criteo Terabyte has more.",
+		means:  "The embedding tables need the most: rows x `--arch-sparse-feature-size` x 4 bytes, as much again for gradients unless they are sparse, plus optimizer state. 100 million rows of 128 numbers are 47.7 GiB.",
 		fixes:  []string{"use_smaller_model", "shard_training", "kill_stale_process", "lower_batch_size"},
 		source: "dlrm/dlrm_s_pytorch.py",
 	}), one(shortage{
-		means:  "The tables are made in RAM first, rows x feature size x 4 bytes, and the preprocessing of Criteo holds a day's file and its counts.",
+		means:  "The tables are created in RAM first: rows x feature size x 4 bytes. The preprocessing of Criteo keeps a day's file and its counts.",
 		fixes:  []string{"use_smaller_model", "stream_dataset", "add_swap"},
 		source: "dlrm/README.md",
 	}))
@@ -81,13 +81,13 @@ var (
 		Costs:  map[string]string{"cpu_offload": "Slower.", "shard_training": "Needs more cards.", "lower_batch_size": "Slower.", "half_precision": "Hardly any loss."},
 		Steps: steps{
 			"cpu_offload":      python("constraints = {\"large_table\": ParameterConstraints(\n    compute_kernels=[EmbeddingComputeKernel.FUSED_UVM_CACHING.value], cache_params=CacheParams(load_factor=0.1))}   # your table's name\nplanner = EmbeddingShardingPlanner(topology=topology, constraints=constraints)"),
-			"shard_training":   say("`ShardingType.ROW_WISE` or `TABLE_ROW_WISE` in the constraints of the largest tables, and more ranks: a table that is not divided must fit on one card."),
-			"lower_batch_size": say("Use a smaller batch per rank: pooled outputs and all-to-all buffers are batch x features x embedding."),
-			"half_precision":   say("`data_type=DataType.FP16` in `EmbeddingBagConfig`, and row-wise Adagrad (`EmbOptimType.EXACT_ROWWISE_ADAGRAD`) instead of Adam, which keeps two more numbers per weight."),
+			"shard_training":   say("Set `ShardingType.ROW_WISE` or `TABLE_ROW_WISE` in the constraints of the largest tables, and use more ranks. A table that is not divided has to fit on one GPU."),
+			"lower_batch_size": say("Use a smaller batch per rank: pooled outputs and all-to-all buffers take batch x features x embedding."),
+			"half_precision":   say("Use `data_type=DataType.FP16` in `EmbeddingBagConfig`, and row-wise Adagrad (`EmbOptimType.EXACT_ROWWISE_ADAGRAD`) instead of Adam, which keeps two more numbers per weight."),
 		},
 		Sources: program.Sources{"torchrec/torchrec/distributed/planner/types.py": "ParameterConstraints CacheParams", "torchrec/torchrec/distributed/embedding_types.py": "FUSED_UVM_CACHING", "torchrec/torchrec/distributed/types.py": "ROW_WISE TABLE_ROW_WISE", "torchrec/torchrec/distributed/planner/planners.py": "EXACT_ROWWISE_ADAGRAD"},
 	}, one(shortage{
-		means:  "The embedding tables usually take most: rows x dimension x 4 bytes, plus optimizer state (Adam: twice as much). The planner divides them by the card size in its `Topology` (`hbm_cap`), less a reserve; it does not count activations of a large batch or communication buffers.",
+		means:  "The embedding tables usually need the most: rows x dimension x 4 bytes, plus optimizer state (Adam: twice as much). The planner divides them by the GPU memory in its `Topology` (`hbm_cap`). It does not count activations of a large batch or communication buffers.",
 		fixes:  []string{"cpu_offload", "shard_training", "half_precision", "lower_batch_size"},
 		source: "torchrec/torchrec/distributed/planner/planners.py",
 	}), nil)
@@ -98,13 +98,13 @@ var (
 		Titles: map[string]string{"lower_resolution": "Reduce to fewer columns first (PCA)", "use_smaller_model": "Initialise with PCA instead of spectral (init=\"pca\")", "stream_dataset": "Fit on a sample, transform the rest"},
 		Costs:  map[string]string{"lower_resolution": "Usually little loss.", "use_smaller_model": "The layout may differ.", "stream_dataset": "Rare groups may be missed."},
 		Steps: steps{
-			"lower_resolution":  say("Reduce to 50 columns with PCA, as float32; keep `n_neighbors=15` (default) and `low_memory=True` (default since 0.5)."),
+			"lower_resolution":  say("Reduce to 50 columns with PCA, as float32. Keep `n_neighbors=15` and `low_memory=True` (both are the default)."),
 			"use_smaller_model": python("reducer = umap.UMAP(init=\"pca\", low_memory=True, n_jobs=4)   # \"random\" needs least; the spectral start computes eigenvectors of all points"),
 			"stream_dataset":    python("reducer = umap.UMAP().fit(X[rng.choice(len(X), 100_000, replace=False)])   # rng = np.random.default_rng(0)\nparts = [reducer.transform(x) for x in np.array_split(X, 50)]"),
 		},
 		Sources: program.Sources{"umap/umap/umap_.py": "low_memory n_neighbors init n_jobs"},
 	}, nil, one(shortage{
-		means:  "Below 4096 points UMAP makes the matrix of all distances; above, the graph of neighbours: points x `n_neighbors`, several times, beside the table and a 32-bit copy. A precomputed metric, or a sparse metric it does not know, needs the full matrix again: 100,000 points squared are 75 GiB in 64 bit.",
+		means:  "Below 4096 points UMAP creates the matrix of all distances; above that a graph of neighbours: points x `n_neighbors`, several times, plus a 32-bit copy of the data. A precomputed metric needs the full matrix: 100,000 points squared are 75 GiB in 64 bit.",
 		fixes:  []string{"lower_resolution", "stream_dataset", "use_smaller_model", "add_swap"},
 		source: "umap/umap/umap_.py",
 	}))
@@ -116,12 +116,12 @@ var (
 		Costs:  map[string]string{"lower_resolution": "Distances are those after the reduction.", "lower_num_workers": "Slower.", "stream_dataset": "Small clusters may be missed."},
 		Steps: steps{
 			"lower_resolution":  python("clusterer = hdbscan.HDBSCAN(metric=\"euclidean\", algorithm=\"boruvka_kdtree\", min_cluster_size=50)   # X: 20 to 50 columns at most (PCA, UMAP), float64"),
-			"lower_num_workers": say("`core_dist_n_jobs=1` (default 4): each process has the tree."),
+			"lower_num_workers": say("Use `core_dist_n_jobs=1` (default 4): each process has its own tree."),
 			"stream_dataset":    python("clusterer = hdbscan.HDBSCAN(prediction_data=True).fit(sample)\nlabels, strength = hdbscan.approximate_predict(clusterer, rest)   # in parts"),
 		},
 		Sources: program.Sources{"hdbscan/hdbscan/hdbscan_.py": "algorithm core_dist_n_jobs prediction_data"},
 	}, nil, one(shortage{
-		means:  "With metrics that no tree knows (cosine, precomputed, most for strings) it makes the matrix of all distances: 50,000 points squared are 18.6 GiB in 64 bit, plus copies. `all_points_membership_vectors` holds points x clusters. Euclidean distances in few columns use trees and need no matrix.",
+		means:  "Euclidean distances in few columns use trees. With other metrics (cosine, precomputed, most for strings) it creates the matrix of all distances: 50,000 points squared are 18.6 GiB in 64 bit, plus copies. `all_points_membership_vectors` needs points x clusters.",
 		fixes:  []string{"lower_resolution", "stream_dataset", "lower_num_workers"},
 		source: "hdbscan/hdbscan/hdbscan_.py",
 	}))
@@ -138,7 +138,7 @@ var (
 		},
 		Sources: program.Sources{"gensim/gensim/models/word2vec.py": "min_count max_final_vocab max_vocab_size vector_size", "gensim/gensim/models/keyedvectors.py": "limit load_word2vec_format", "gensim/gensim/utils.py": "mmap"},
 	}, nil, one(shortage{
-		means:  "Vectors take words x dimensions x 4 bytes, two to three times that in training: 3 million words of 300 (GoogleNews) are 3.35 GiB once. FastText adds `bucket` (2 million) x dimensions: 2.2 GiB at 300. `most_similar` of many words, `MatrixSimilarity` and `corpus2dense` make dense matrices.",
+		means:  "Vectors take words x dimensions x 4 bytes, and two to three times that in training: 3 million words of 300 numbers are 3.35 GiB. FastText adds `bucket` (2 million) x dimensions: 2.2 GiB at 300. `MatrixSimilarity` and `corpus2dense` create dense matrices.",
 		fixes:  []string{"stream_dataset", "lower_resolution", "use_mmap", "add_swap"},
 		source: "gensim/gensim/models/word2vec.py",
 	}))
@@ -150,13 +150,13 @@ var (
 		Titles:   map[string]string{"lower_resolution": "Lower -bucket and -dim", "use_smaller_model": "Use a compressed or reduced model", "lower_num_workers": "Keep fewer words (-minCount)"},
 		Costs:    map[string]string{"lower_resolution": "Some accuracy, rare words most.", "use_smaller_model": "A little accuracy.", "lower_num_workers": "Rare words are left out."},
 		Steps: steps{
-			"lower_resolution":  say("`-bucket 200000 -dim 100` (default 2 million and 100; published vectors have 300). `-maxn 0 -wordNgrams 1` needs no buckets at all."),
-			"use_smaller_model": say("Your supervised model: `fasttext quantize -output model -input train.txt -qnorm -retrain -cutoff 100000`. Published vectors: `fasttext.util.reduce_model(ft, 100)` on a machine that can load them once, or cc.*.vec with `limit=` in gensim."),
-			"lower_num_workers": say("`-minCount 10` and `-minCountLabel 10`."),
+			"lower_resolution":  say("Use `-bucket 200000 -dim 100` (default 2 million and 100; published vectors have 300). `-maxn 0 -wordNgrams 1` needs no buckets at all."),
+			"use_smaller_model": say("Your own supervised model: `fasttext quantize -output model -input train.txt -qnorm -retrain -cutoff 100000`. Published vectors: `fasttext.util.reduce_model(ft, 100)` on a machine that can load them once, or `cc.*.vec` with `limit=` in gensim."),
+			"lower_num_workers": say("Use `-minCount 10` and `-minCountLabel 10`."),
 		},
 		Sources: program.Sources{"fastText/src/args.cc": "-bucket -dim -maxn -wordNgrams -minCount -minCountLabel -qnorm -retrain -cutoff"},
 	}, nil, one(shortage{
-		means:  "(Words + buckets) x dimensions x 4 bytes, plus words x dimensions x 4 for the output: 2 million words and as many buckets at 300 are 4.5 GiB and 2.2 more. cc.en.300.bin (7 GB) needs that when it is loaded.",
+		means:  "It needs (words + buckets) x dimensions x 4 bytes, plus words x dimensions x 4 for the output: 2 million words and as many buckets at 300 dimensions are 4.5 GiB plus 2.2. Loading cc.en.300.bin takes its 7 GB.",
 		fixes:  []string{"lower_resolution", "use_smaller_model", "lower_num_workers", "add_swap"},
 		source: "fastText/src/args.cc",
 	}))
@@ -167,13 +167,13 @@ var (
 		Titles: map[string]string{"lower_batch_size": "Lower the batch size", "lower_context": "Sample fewer neighbours (--fanout)", "use_smaller_model": "Use a narrower model (--hidden-size)"},
 		Costs:  map[string]string{"lower_batch_size": "Slower.", "lower_context": "Some accuracy.", "use_smaller_model": "Some accuracy."},
 		Steps: steps{
-			"lower_batch_size":  say("Lower `--batch-size` and `--eval-batch-size`, such as to 128 and 512."),
-			"lower_context":     say("`--fanout \"10,5\"` (`--eval-fanout` too) with `--num-layers 2`: neighbours multiply with each layer."),
-			"use_smaller_model": say("`--hidden-size 128`. Text features: a smaller language model, or embeddings computed once."),
+			"lower_batch_size":  say("Lower `--batch-size` and `--eval-batch-size`, for example to 128 and 512."),
+			"lower_context":     say("Use `--fanout \"10,5\"` (and `--eval-fanout`) with `--num-layers 2`: the neighbours multiply with each layer."),
+			"use_smaller_model": say("Use `--hidden-size 128`. For text features use a smaller language model, or embeddings computed once."),
 		},
 		Sources: program.Sources{"graphstorm/python/graphstorm/config/argument.py": "--batch-size --eval-batch-size --fanout --eval-fanout --num-layers --hidden-size"},
 	}, one(shortage{
-		means:  "Memory grows with the batch x the fanouts of all layers multiplied x `--hidden-size`, for each edge type.",
+		means:  "Memory grows with batch size x the fanouts of all layers multiplied x `--hidden-size`, for each edge type.",
 		not:    "More graph partitions: they divide RAM, not a batch.",
 		fixes:  []string{"lower_batch_size", "lower_context", "kill_stale_process", "use_smaller_model"},
 		source: "graphstorm/python/graphstorm/config/argument.py",

@@ -11,22 +11,22 @@ var Cell2location = of(program.Program{
 	Steps: steps{
 		"lower_batch_size": python("mod.train(max_epochs=30000, batch_size=2500, train_size=1)   # Cell2location: None unless set, all locations at once; RegressionModel: 2500"),
 		"lower_resolution": python("from cell2location.utils.filtering import filter_genes\nselected = filter_genes(adata_ref, cell_count_cutoff=15, cell_percentage_cutoff2=0.05, nonz_mean_cutoff=1.12)   # higher: fewer genes\nadata_ref = adata_ref[:, selected].copy()"),
-		"stream_dataset":   say("`adata_vis[adata_vis.obs[\"sample\"].isin(part)].copy()` with a few samples (or, on Visium HD, a region, or bins of 16 um in place of 8) for each model."),
+		"stream_dataset":   say("Use `adata_vis[adata_vis.obs[\"sample\"].isin(part)].copy()` with a few samples per model. On Visium HD use one region, or bins of 16 um instead of 8."),
 		"cpu_offload":      python("mod.export_posterior(adata_vis, use_quantiles=True, add_to_obsm=[\"q05\"], sample_kwargs={\"batch_size\": 1000})   # 2048 unless set"),
 	},
 	Sources: program.Sources{"cell2location/cell2location/models/_cell2location_model.py": "batch_size use_quantiles add_to_obsm sample_kwargs", "cell2location/cell2location/utils/filtering.py": "cell_count_cutoff cell_percentage_cutoff2 nonz_mean_cutoff"},
 }, []shortage{{
 	id: "posterior", said: []string{"export_posterior", "sample_posterior", "posterior_quantile"}, source: "cell2location/cell2location/models/base/_pyro_mixin.py",
-	means: "It failed while the posterior is exported, after the training: 1000 samples unless set, of batches of 2048 locations. The trained model can be saved (`mod.save`) and exported in another session.",
+	means: "It failed in the export of the posterior, after the training: by default 1000 samples, in batches of 2048 locations. You can save the trained model (`mod.save`) and export it in another session.",
 	not:   "Training again, or another batch size there.",
 	fixes: []string{"cpu_offload", "kill_stale_process"},
 }, {
 	id: "whole", said: []string{"batch_size=None", "The number of training batches (1) is smaller"}, source: "cell2location/cell2location/models/_cell2location_model.py",
-	means: "With `batch_size=None`, which is its default, `Cell2location.train` copies all locations to the card and computes them in every step: locations x genes x 4 bytes, several times over with the gradients. In minibatches only the parameters of all locations stay there.",
-	not:   "Fewer epochs, `num_particles` (1 already), allocator settings.",
+	means: "With `batch_size=None` (the default) `Cell2location.train` puts all locations on the GPU in every step: locations x genes x 4 bytes, several times over with the gradients.",
+	not:   "Fewer epochs, `num_particles` (already 1), or allocator settings.",
 	fixes: []string{"lower_batch_size", "lower_resolution", "stream_dataset"},
 }, {
-	means:  "`Cell2location.train` takes all locations in one batch unless `batch_size` is set: locations x genes x 4 bytes, several times over with the gradients. `RegressionModel.train` has batches of 2,500 cells, so there it is more often something else on the card, or many genes and batches.",
+	means:  "Without `batch_size` `Cell2location.train` puts all locations on the GPU in every step: locations x genes x 4 bytes, several times over with the gradients. `RegressionModel.train` uses batches of 2,500 cells, so there another program or very many genes are more likely.",
 	fixes:  []string{"lower_batch_size", "kill_stale_process", "lower_resolution", "stream_dataset"},
 	source: "cell2location/cell2location/models/_cell2location_model.py",
 }}, nil)

@@ -56,7 +56,7 @@ func whose(c *ledger.Case) string {
 	case strings.HasSuffix(owningUnit(c), ".service"):
 		return "the service " + plainName(owningUnit(c))
 	case strings.Contains(path, "user.slice"):
-		return "your login session (user.slice), which the administrator of the machine has set"
+		return "your login session (user.slice), set by the machine's administrator"
 	}
 	if id := fullContainer(c); id != "" {
 		return "the Docker container " + id
@@ -64,7 +64,7 @@ func whose(c *ledger.Case) string {
 	if own := bare(c); own != "" {
 		return "the cgroup " + plainName(own)
 	}
-	return "a container, job or service that this line does not name"
+	return "a container, job or service that the log does not name"
 }
 
 func cgroupFigures(c *ledger.Case) map[string]string {
@@ -73,7 +73,7 @@ func cgroupFigures(c *ledger.Case) map[string]string {
 	out["victim"] = cmp.Or(out["victim"], "a process")
 	out["rest"], out["loader"], out["outside"], out["watch"] = "", "", "More RAM in the machine, or closing programs outside", watch(c)
 	if loaderKilled(c) {
-		out["loader"] = "The error beside it is of a data loader worker that was killed: most likely that is the process."
+		out["loader"] = "The log also reports a killed data loader worker: most likely it is this process."
 	}
 	if unnamed(c) { // a hosted notebook has more with a larger machine
 		out["outside"] = "Closing programs outside"
@@ -118,7 +118,7 @@ func machineFigures(c *ledger.Case) map[string]string {
 	}
 	out["swap_left"], out["balloon"] = "", ""
 	if inGuest(c) {
-		out["balloon"] = "On VMware or Proxmox see whether ballooning takes RAM back (`vmware-toolbox-cmd stat balloon`)."
+		out["balloon"] = "On VMware or Proxmox check whether ballooning takes RAM back (`vmware-toolbox-cmd stat balloon`)."
 	}
 	if free, ok := c.Fact("kernel_swap_free"); ok && free.Size != nil && out["swap"] != "" {
 		if all, _ := c.Fact("kernel_swap"); free.Size.Bytes*20 > all.Size.Bytes {

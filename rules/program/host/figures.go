@@ -112,13 +112,13 @@ func reckoned(c *ledger.Case) string {
 	case f.Limit != nil && 2*f.Limit.Bytes >= enough(c):
 		return "twice today's " + f.Limit.String()
 	case enough(c) == smallest:
-		return "about the least with which a small server in Python or Node.js starts"
+		return "about the least that a small Python or Node.js server needs to start"
 	case withSwap(c) > 0 && enough(c) == withSwap(c)+withSwap(c)/4:
-		return "the " + units.Amount(withSwap(c)) + " that it had in RAM and swap, and a quarter"
+		return "the " + units.Amount(withSwap(c)) + " that it had in RAM and swap, plus a quarter"
 	case f.KilledRSS != nil && c.Kind(fact.KernelKill):
 		return "twice the " + f.KilledRSS.String() + " of the process that was killed"
 	case held(c) != nil:
-		return "the " + held(c).String() + " seen, and a quarter"
+		return "the " + held(c).String() + " seen, plus a quarter"
 	}
 	return ""
 }
@@ -310,5 +310,5 @@ func adjusted(c *ledger.Case) string {
 	if err != nil || n < 100 {
 		return ""
 	}
-	return fmt.Sprintf("Its oom_score_adj of %d, which browsers and desktops set, adds %d %% of RAM and swap to its score, so a smaller process can be killed before a larger one.", n, n/10)
+	return fmt.Sprintf("Its oom_score_adj of %d (browsers and desktops set it) makes the kernel kill it before larger processes.", n)
 }

@@ -15,13 +15,13 @@ var jobKills = []fact.Kind{fact.ShellKilled, fact.ContainerKill, fact.SlurmKill,
 var nextflowCards = []cause.Card{nextflowLimit, {
 	ID: "nextflow/killed", Kinds: jobKills,
 	Cause: cause.HostMemory, Weight: cause.Decisive,
-	Headline: "lost a process of the pipeline[[, {process}]]: it was killed, most likely for RAM",
-	Means:    "137 means signal 9: most likely the kernel killed the tool. Either it used more than the `memory` of this process (with Docker that is the container's limit), or the machine was full, often because several tasks ran at once. The kernel log says \"Memory cgroup\" for the first and plain \"Out of memory\" for the second.",
+	Headline: "lost a process of the pipeline[[, {process}]]: it was killed, most likely because memory ran out",
+	Means:    "Exit code 137 means signal 9 (killed). Either the tool used more than the `memory` of this process (with Docker that is the container's limit), or the machine was full because several tasks ran at once. In the kernel log \"Memory cgroup\" means the first, plain \"Out of memory\" the second.",
 	Not:      "Deleting `work/` (`-resume` needs it), or more CPUs.",
 	Cures: []cause.Cure{
-		{Fix: "raise_memory_limit", Title: "Give this process more memory, and resume", Told: "Write this to mem.config (twice today's memory, below the machine's RAM), then `nextflow run ... -c mem.config -resume`. Raise `process.resourceLimits` (older nf-core: `--max_memory`) too, which caps it silently:", Steps: moreForProcess, Cost: "Slower: one after another"},
-		{Fix: "close_other_apps", Title: "Check the kernel log and Docker's or WSL's memory", Kind: "shell", Text: "sudo dmesg -T | grep -iE 'killed process|oom-kill' | tail -3; docker info | grep -i memory; free -h", Told: "Docker Desktop and WSL give containers half of the RAM or less (Settings, Resources; `memory=` in .wslconfig).", Cost: "Free"},
-		{Fix: "stream_dataset", Title: "Split or subsample this sample's input", Told: "If it has far more reads, or adapters left (fastp, FastQC), than the others: many tools hold every distinct read. Or use fewer threads (`ext.args`): many hold buffers per thread.", Cost: "Some work"},
+		{Fix: "raise_memory_limit", Title: "Give this process more memory, and resume", Told: "Write this to mem.config and add `-c mem.config -resume` to your command. Use twice today's memory, but less than the machine has. Raise `process.resourceLimits` too (older nf-core: `--max_memory`), which silently caps it:", Steps: moreForProcess, Cost: "slower, one task at a time"},
+		{Fix: "close_other_apps", Title: "Check the kernel log, and how much Docker or WSL may use", Kind: "shell", Text: "sudo dmesg -T | grep -iE 'killed process|oom-kill' | tail -3; docker info | grep -i memory; free -h", Told: "Docker Desktop and WSL get half of the RAM or less (Settings, Resources; `memory=` in .wslconfig).", Cost: "free"},
+		{Fix: "stream_dataset", Title: "Split or subsample this sample's input", Told: "Do this if it has far more reads than the other samples, or adapters left (check with FastQC). Or use fewer threads (`ext.args`): many tools need memory for each thread.", Cost: "some work"},
 		swapForPeak,
 	},
 	Figures: func(c *ledger.Case) map[string]string {

@@ -38,9 +38,9 @@ func podFigures(c *ledger.Case) map[string]string {
 	}
 	code, _ := c.Fact("exit_code")
 	out["exited"], out["mapped"], out["injected"], out["counts"] = exited(code.Text), "", "", counted(c)
-	out["others"], out["either"], out["models"] = "", "either the limit is far too low for the program, or other processes and files in memory (an `emptyDir` with medium Memory, /dev/shm) fill it", ""
+	out["others"], out["either"], out["models"] = "", "either the limit is far too low for the program, or other processes and files in memory (/dev/shm, an `emptyDir` with medium Memory) fill it", ""
 	if servesModels(c) {
-		out["models"] = "A server of models loads libraries of several hundred MB and passes the weights through RAM: several GiB."
+		out["models"] = "A model server needs several GiB: libraries of several hundred MB, and the weights pass through RAM."
 	}
 	if tableOfOne(c) {
 		out["others"], out["either"] = units.Amount(besideVictim(c)), ""
@@ -61,9 +61,9 @@ func podFigures(c *ledger.Case) map[string]string {
 func exited(code string) string {
 	switch code {
 	case "0":
-		return "Exit code 0 with OOMKilled: the kernel killed a child process (a worker, a subprocess, one end of a pipe) at the container's own limit, and the main process ended as if all were well. The pod counts as completed, but do not trust its result. On the node `dmesg -T` names the process"
+		return "Exit code 0 with OOMKilled: the kernel killed a child process (a worker, a subprocess) at the container's own limit, and the main process ended as if all were well: do not trust its result"
 	case "", "137":
-		return "The kernel ended a process of the container at the container's own memory limit"
+		return "The kernel ended a process of the container because the container reached its own memory limit"
 	}
 	return "Exit code " + code + " with OOMKilled: the kernel killed a child process at the container's own limit, and the main process then gave up"
 }
@@ -72,11 +72,11 @@ func exited(code string) string {
 func lived(seconds int) string {
 	switch {
 	case seconds < 120:
-		return fmt.Sprintf("It ran for %d seconds, so what it loads at its start does not fit.", seconds)
+		return fmt.Sprintf("It ran for only %d seconds, so what it loads at its start does not fit.", seconds)
 	case seconds < 3*3600:
 		return fmt.Sprintf("It ran for %d minutes.", seconds/60)
 	}
-	return fmt.Sprintf("It ran for %d hours: a slow climb is more likely than one large load.", seconds/3600)
+	return fmt.Sprintf("It ran for %d hours, so memory more likely climbed slowly than jumped.", seconds/3600)
 }
 
 // resources is what to write into a pod's specification. Where the log shows
@@ -245,10 +245,10 @@ var kubernetesCards = []cause.Card{
 		ID: "kubernetes/node-pressure", Kinds: []fact.Kind{fact.Evicted}, Said: []string{"NodeHasInsufficientMemory", "KubeletHasInsufficientMemory"}, Unsaid: []string{"low on resource", "node had condition"},
 		Cause: cause.HostMemory, Weight: cause.Decisive,
 		Headline: "reports that a node is short of RAM (MemoryPressure)",
-		Means:    "The kubelet sets this condition while less than its threshold is available on the node (100 MiB unless it was set). It takes no new pods of the class BestEffort until then, and evicts pods that use more than they requested. NodeHasNoDiskPressure and NodeHasSufficientPID beside it are good news.",
+		Means:    "The kubelet sets this condition while a node has less than its threshold of RAM left (100 MiB by default). Until that ends, it evicts pods that use more than they requested, and accepts no new pods without requests. NodeHasNoDiskPressure and NodeHasSufficientPID beside it are good news.",
 		Cures: []cause.Cure{
-			{Fix: "close_other_apps", Title: "Find the pods that fill the node", Told: "Put in the node's name. Lower, move or restart the one far above its request; one that keeps climbing has a leak:", Kind: "shell", Text: "kubectl describe node NODE | sed -n '/Conditions/,/Addresses/p; /Non-terminated/,/Events/p'\nkubectl top pod --all-namespaces --sort-by=memory | head", Cost: "free"},
-			{Fix: "raise_memory_limit", Title: "Set requests to what the pods really use", Told: "The scheduler fills a node by requests (`resources.requests.memory`), whatever is used. With requests that are too low it puts too many pods there.", Cost: "fewer pods for each node"},
+			{Fix: "close_other_apps", Title: "Find the pods that fill the node", Told: "Replace NODE by the node's name. Look for a pod far above its request: move it, lower its use, or restart it. If it keeps climbing, it leaks.", Kind: "shell", Text: "kubectl describe node NODE | sed -n '/Conditions/,/Addresses/p; /Non-terminated/,/Events/p'\nkubectl top pod --all-namespaces --sort-by=memory | head", Cost: "free"},
+			{Fix: "raise_memory_limit", Title: "Set requests to what the pods really use", Told: "The scheduler fills a node by `resources.requests.memory`, not by real use. If requests are too low, it puts too many pods there.", Cost: "fewer pods on each node"},
 		},
 		Sources: []string{"https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/", "https://kubernetes.io/docs/tasks/administer-cluster/reserve-compute-resources/"},
 	},
@@ -256,80 +256,81 @@ var kubernetesCards = []cause.Card{
 		ID: "kubernetes/evicted", Kinds: []fact.Kind{fact.Evicted},
 		Cause: cause.HostMemory, Weight: cause.Decisive, Figures: podFigures,
 		Headline: "evicted the pod because its node ran low on RAM",
-		Means:    "The kubelet evicts pods when its node runs low on RAM[[ ({available} was left)]]. The pod's limit plays no part: a pod that reaches it shows OOMKilled. Pods that use more than they requested go first, so a pod with no request, or one that is too low, goes before its neighbours. [[This one used {held} and had requested {request}. ]]Either this pod or a neighbour filled the node.",
-		Not:      "Raising the limit alone: it plays no part in an eviction.",
+		Means:    "The kubelet evicts pods when the whole node runs low on RAM[[ ({available} was left)]]. Pods that use more than they requested go first, so a pod with no request, or a low one, goes before its neighbours. [[This one used {held} and had requested {request}. ]]This pod or a neighbour filled the node.",
+		Not:      "Raising only the limit: it plays no part in an eviction.",
 		Cures: []cause.Cure{
-			{Fix: "raise_memory_limit", Title: "Raise the memory request to what it really uses", Told: "The scheduler then places the pod where that much is free, and a pod below its request is evicted last.[[ {wanted} is {basis}.]] Set it in the Deployment or Job; a bare pod has to be created again.", Steps: evictedSteps, Cost: "Pending while no node has that free; OOMKilled above it"},
-			{Fix: "close_other_apps", Title: "Check which pods fill the node", Told: "`kubectl top node; kubectl top pod --all-namespaces | sort -rnk4` shows it. Raise the requests of pods that are far above theirs; a pod that keeps climbing has a leak.", Cost: "Free"},
-			{Fix: "lower_num_workers", Title: "Use less memory, or a larger node", Told: "Fewer workers, or less data in memory at once; or choose a larger node with `nodeSelector`. Save results to a persistent volume: an eviction deletes the pod's own files.", Cost: "Time, or money"},
+			{Fix: "raise_memory_limit", Title: "Raise the memory request to what the pod really uses", Told: "The scheduler then places the pod where that much is free, and it is evicted last.[[ {wanted} is {basis}.]] Set it in the Deployment or Job; a bare pod has to be created again.", Steps: evictedSteps, Cost: "it stays pending while no node has that much free"},
+			{Fix: "close_other_apps", Title: "Find out which pods fill the node", Told: "`kubectl top node; kubectl top pod -A --sort-by=memory | head` shows it. Raise the requests of pods that use far more than theirs. A pod that keeps climbing leaks.", Cost: "free"},
+			{Fix: "lower_num_workers", Title: "Use less memory, or a larger node", Told: "Use fewer workers or load less data at once, or choose a larger node with `nodeSelector`. Save results to a persistent volume: an eviction deletes the pod's own files.", Cost: "time, or money"},
 		},
 		Sources: []string{"https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/", "https://kubernetes.io/docs/concepts/workloads/pods/pod-qos/"},
 	},
 	{
 		ID: "kubernetes/virtual-machine", Kinds: []fact.Kind{fact.KernelKill}, If: guest, Figures: podFigures,
 		Cause: cause.HostMemory, Weight: cause.Decisive,
-		Headline: "ended the pod's virtual machine at the pod's memory limit[[ of {limit}]]",
-		Means:    "{victim} is a virtual machine that runs in a pod (Kata Containers, KubeVirt): the pod is charged for all of it, its kernel and agent included.[[ It held {held} of private memory]][[ and {mapped} of files and shared memory, which is where the guest's RAM is]]. So the limit has to be far above what the container inside needs; the node may have had plenty of RAM.",
+		Headline: "killed the pod's virtual machine at the pod's memory limit[[ of {limit}]]",
+		Means:    "{victim} is a virtual machine that runs the pod (Kata Containers, KubeVirt). The pod pays for all of it, its kernel and agent included.[[ It held {held} of private memory]][[ and {mapped} of files and shared memory, where the guest's RAM is]]. So the limit has to be well above what the container inside needs.",
 		Not:      "A larger node or more replicas: the limit of each pod stays the same.",
 		Cures: []cause.Cure{
-			{Fix: "raise_memory_limit", Title: "Raise the pod's limit, or count the machine apart", Ways: []cause.Way{
-				{For: "The pod", Text: "a few hundred MiB for the machine itself, beside what the container needs:"},
-				{For: "All pods of Kata", Text: "`overhead.podFixed.memory` of its RuntimeClass is added to each pod's limit; or `sandbox_cgroup_only = false` in its configuration.toml, which holds only the container's own part to it"},
+			{Fix: "raise_memory_limit", Title: "Raise the pod's limit above what the container needs", Ways: []cause.Way{
+				{For: "The pod", Text: "add a few hundred MiB for the machine itself:"},
+				{For: "All pods of Kata", Text: "set `overhead.podFixed.memory` in its RuntimeClass, which is added to each pod's limit. Or `sandbox_cgroup_only = false` in configuration.toml: then only the container's own part counts"},
 			}, Steps: podSteps, Cost: "less room for other pods"},
-			{Fix: "upgrade_version", Title: "If it came with an update, compare the releases", Told: "The default size of the machine (`default_memory`) and what the pod is charged for differ between releases.", Cost: "free to look"},
+			{Fix: "upgrade_version", Title: "If it came with an update, compare the releases", Told: "The machine's default size (`default_memory`) and what the pod pays for differ between releases.", Cost: "free to look"},
 		},
 		Sources: []string{"kata-containers/docs/design/host-cgroups.md", "kata-containers/docs/how-to/how-to-size-sandbox-overhead-runtime-rs.md", "https://kubernetes.io/docs/concepts/scheduling-eviction/pod-overhead/"},
 	},
 	{
 		ID: "kubernetes/proxy", Kinds: []fact.Kind{fact.ContainerKill, fact.KernelKill}, If: proxied, Figures: podFigures,
 		Cause: cause.HostMemory, Weight: cause.Decisive,
-		Headline: "ended the mesh's proxy at its container's memory limit[[ of {limit}]]",
-		Means:    "It is the proxy that the service mesh puts into the pod, at the limit of its own container; the program beside it has another.[[ It held {held}.]] A proxy holds the configuration of every service and endpoint that it is told of, and the connections that are open.[[ {lived}]][[ It was restarted {restarts} times.]]",
-		Not:      "`resources` of the program's own container: the proxy is not in there.",
+		Headline: "killed the service mesh's proxy at its container's memory limit[[ of {limit}]]",
+		Means:    "This is the proxy that the service mesh adds to the pod. It has its own container and its own limit.[[ It held {held}.]] A proxy holds the configuration of every service and endpoint that it is told about, and all open connections.[[ {lived}]][[ It was restarted {restarts} times.]]",
+		Not:      "`resources` of your own container: the proxy is not in there.",
 		Cures: []cause.Cure{
-			{Fix: "raise_memory_limit", Title: "Raise the proxy's limit", Told: "Under `spec.template.metadata` of the Deployment (Linkerd: `config.linkerd.io/proxy-memory-limit`); for all of Istio's proxies `values.global.proxy.resources`.[[ {wanted} is {basis}.]]", Kind: "config", Text: "annotations:\n  sidecar.istio.io/proxyMemory: 1Gi        # 1Gi: put twice today's limit\n  sidecar.istio.io/proxyMemoryLimit: 1Gi", Cost: "less room for other pods"},
-			{Fix: "lower_batch_size", Title: "Istio: tell it fewer services", Told: "By default each proxy is told of the whole mesh. A `Sidecar` resource in its namespace names what it needs:", Kind: "config", Text: "apiVersion: networking.istio.io/v1\nkind: Sidecar\nmetadata: {name: default}\nspec:\n  egress:\n  - hosts: [\"./*\", \"istio-system/*\"]", Cost: "other services must be listed"},
-			{Fix: "upgrade_version", If: when.Not(atStart), Title: "If it climbs for days, update the mesh", Kind: "shell", Text: "watch -n 10 kubectl top pod --containers", Told: "A steady climb is a leak, of connections or of the proxy; a larger limit only postpones the kill.", Cost: "free to look"},
+			{Fix: "raise_memory_limit", Title: "Raise the proxy's limit", Told: "Add these under `spec.template.metadata` of the Deployment (Linkerd: `config.linkerd.io/proxy-memory-limit`). For all of Istio's proxies set `values.global.proxy.resources`.[[ In place of 1Gi put {wanted}: {basis}.]]", Kind: "config", Text: "annotations:\n  sidecar.istio.io/proxyMemory: 1Gi        # 1Gi: at least twice today's limit\n  sidecar.istio.io/proxyMemoryLimit: 1Gi", Cost: "less room for other pods"},
+			{Fix: "lower_batch_size", Title: "Istio: tell the proxy about fewer services", Told: "By default each proxy is told about the whole mesh. A `Sidecar` resource in its namespace lists what it needs:", Kind: "config", Text: "apiVersion: networking.istio.io/v1\nkind: Sidecar\nmetadata: {name: default}\nspec:\n  egress:\n  - hosts: [\"./*\", \"istio-system/*\"]", Cost: "other services must be listed"},
+			{Fix: "upgrade_version", If: when.Not(atStart), Title: "If it climbs for days, update the mesh", Kind: "shell", Text: "watch -n 10 kubectl top pod --containers", Told: "A steady climb is a leak; a higher limit only delays the kill.", Cost: "free to look"},
 		},
 		Sources: []string{"https://istio.io/latest/docs/reference/config/annotations/", "https://istio.io/latest/docs/reference/config/networking/sidecar/", "https://linkerd.io/2/reference/proxy-configuration/"},
 	},
 	{
 		ID: "kubernetes/limit-small", Kinds: []fact.Kind{fact.KernelKill}, If: func(c *ledger.Case) bool { return capped(c) && c.In("kubernetes") && little(c) }, Figures: podFigures,
 		Cause: cause.HostMemory, Weight: cause.Decisive,
-		Headline: "ended the container at its memory limit[[ of {limit}]]; {victim} held only {held}",
-		Means:    "The kernel ended {victim} at the limit of the pod; the node may have had plenty of RAM. {held} [[and {mapped} of files and shared memory ]]is little: [[the limit is far too low for it, since the kernel's table shows {others} for all other processes together]][[{either}]]. If nobody set that limit, a LimitRange of the namespace did.",
+		Headline: "killed the container at its memory limit[[ of {limit}]]; {victim} held only {held}",
+		Means:    "The kernel killed {victim} at the pod's memory limit; the node may have had plenty of RAM. {held} [[and {mapped} of files and shared memory ]]is little, so [[the limit is far too low: all other processes together held {others}]][[{either}]]. If nobody set that limit, a LimitRange of the namespace did.",
 		Not:      "A larger node or more replicas: the limit of each pod stays the same.",
 		Cures: []cause.Cure{
-			{Fix: "raise_memory_limit", Title: "Raise the memory limit", Told: "[[{models} ]]Start well above the need, measure the peak (`kubectl top pod --containers`), then lower it. `kubectl get limitrange` shows a default of the namespace.", Steps: podSteps, Cost: "less room for other pods"},
-			{Fix: "empty_cache", If: when.Not(tableOfOne), Title: "Check what else fills the limit", Told: "While it runs, in the container: `ps aux --sort=-rss | head; df -h /dev/shm`, and volumes with `medium: Memory`.", Cost: "free"},
+			{Fix: "raise_memory_limit", Title: "Raise the memory limit", Told: "[[{models} ]]Start well above the need, measure the peak with `kubectl top pod --containers`, then lower it. `kubectl get limitrange` shows a default of the namespace.", Steps: podSteps, Cost: "less room for other pods"},
+			{Fix: "empty_cache", If: when.Not(tableOfOne), Title: "Find out what else fills the limit", Told: "While it runs, in the container: `ps aux --sort=-rss | head; df -h /dev/shm`. Also check volumes with `medium: Memory`.", Cost: "free"},
 		},
 		Sources: []string{"linux/mm/memcontrol.c", "https://kubernetes.io/docs/concepts/policy/limit-range/", "https://kubernetes.io/docs/concepts/configuration/manage-resources-containers/"},
 	},
 	{
 		ID: "kubernetes/prometheus", Kinds: []fact.Kind{fact.ContainerKill}, Said: []string{"prometheus/prometheus:"}, Figures: podFigures,
 		Cause: cause.HostMemory, Weight: cause.Decisive,
-		Headline: "ended Prometheus at its container's memory limit[[ of {limit}]] (OOMKilled)",
-		Means:    "Prometheus holds the newest two to three hours of every series in RAM, and at a start reads them back from its write-ahead log, which can take more than it needs later.[[ {lived}]][[ It was restarted {restarts} times.]] So a limit that was once enough can end each new start.",
+		Headline: "killed Prometheus at its container's memory limit[[ of {limit}]] (OOMKilled)",
+		Means:    "Prometheus keeps the newest two to three hours of every series in RAM. When it starts, it reads them back from its write-ahead log, which can take more than it needs later.[[ {lived}]][[ It was restarted {restarts} times.]] So it can fail at every new start.",
 		Not:      "A larger node or more replicas: the limit of each pod stays the same.",
 		Cures: []cause.Cure{
-			{Fix: "raise_memory_limit", Title: "Raise the limit, and the request with it", Told: "[[{wanted} is {basis}. ]]With the Prometheus operator it stands in the Prometheus resource (`spec.resources`; Helm: `prometheus.prometheusSpec.resources`), which undoes a change to the StatefulSet or pod.", Kind: "config", Text: "resources:\n  requests: {memory: 8Gi}   # 8Gi: put twice today's limit\n  limits: {memory: 8Gi}", Cost: "Less room for other pods"},
-			{Fix: "lower_batch_size", Title: "Keep fewer series", Told: "Status, TSDB Status in its web page lists the metrics and labels with most series. Drop them with `metric_relabel_configs`, scrape fewer targets, or less often.", Cost: "What is dropped is not stored"},
-			{Fix: "empty_cache", Title: "If it fails at each start, and the newest hours may be lost", Told: "Delete the folder `wal` in its data volume while it is stopped: it then starts without reading it back.", Cost: "The newest hours of data"},
+			{Fix: "raise_memory_limit", Title: "Raise the memory limit and the request", Told: "[[{wanted} is {basis}. ]]With the Prometheus operator set `spec.resources` of the Prometheus resource (Helm: `prometheus.prometheusSpec.resources`). It undoes changes to the StatefulSet or pod.", Kind: "config", Text: "resources:\n  requests: {memory: 8Gi}   # 8Gi: put twice today's limit\n  limits: {memory: 8Gi}", Cost: "less room for other pods"},
+			{Fix: "lower_batch_size", Title: "Store fewer series", Told: "In its web page, Status, TSDB Status lists the metrics and labels with the most series. Drop them with `metric_relabel_configs`, or scrape fewer targets.", Cost: "what is dropped is not stored"},
+			{Fix: "empty_cache", Title: "If it fails at every start, delete the write-ahead log", Told: "Stop it, and delete the folder `wal` in its data volume. It then starts without reading it back.", Cost: "the newest hours of data"},
 		},
 		Sources: []string{"prometheus/docs/storage.md", "prometheus-operator/Documentation/api-reference/api.md", "https://kubernetes.io/docs/concepts/configuration/manage-resources-containers/"},
 	},
 	{
 		ID: "kubernetes/limit", Kinds: []fact.Kind{fact.ContainerKill, fact.KernelKill}, If: func(c *ledger.Case) bool { return capped(c) && c.In("kubernetes") },
 		Cause: cause.HostMemory, Weight: cause.Decisive, Figures: podFigures,
-		Headline: "ended the container at its memory limit[[ of {limit}]] (OOMKilled)",
+		Headline: "killed the container at its memory limit[[ of {limit}]] (OOMKilled)",
 		Means:    "{exited}; the node may have had plenty of RAM. [[The process that was killed held {held}. ]]{counts}[[ {lived}]][[ It was restarted {restarts} times.]]",
 		Not:      "A larger node or more replicas: the limit of each pod stays the same.",
 		Cures: []cause.Cure{
-			{Fix: "raise_memory_limit", Title: "Raise the limit, and the request with it", Told: "[[{wanted} is {basis}. ]]Set it in the Deployment, Job or Helm values; for a pod that an operator makes, in the operator's own resource. A change to the pod alone is undone.[[ {injected}]]", Steps: limitOfPod, Cost: "Less room for other pods"},
-			{Fix: "lower_num_workers", Title: "Keep {victim} below the limit", If: when.All(named, inPython), Told: "Run fewer workers (`--workers 2`, `num_workers=2`, `Pool(2)`): each holds its own copy of the data, and the default counts the node's cores. Read data in parts or memory-mapped; load a model in 16 bit, from safetensors.", Cost: "Some throughput"},
+			{Fix: "raise_memory_limit", Title: "Raise the memory limit and the request", Told: "[[{wanted} is {basis}. ]]Set it in the Deployment, Job or Helm values, or in the operator's own resource: a change to the pod alone is undone.[[ {injected}]]", Steps: limitOfPod, Cost: "less room for other pods"},
+			{Fix: "lower_num_workers", Title: "Keep {victim} below the limit", If: when.All(named, inPython), Told: "Run fewer workers (`--workers 2`, `num_workers=2`, `Pool(2)`): each has its own copy of the data, and the default counts the node's cores. Read data in parts or memory-mapped; load models in 16 bit from safetensors.", Cost: "some throughput"},
 			boundDaemon,
-			{Fix: "lower_num_workers", Title: "Reduce what runs in the container", If: when.All(named, when.Not(when.Any(inPython, known))), Told: "{victim} may be one process of several. Run fewer workers or threads (many defaults count the node's cores, not the container's), with smaller caches and inputs.", Cost: "Some throughput"},
-			{Fix: "stream_dataset", If: when.Any(when.All(when.Not(named), when.Not(atStart)), forHours), Title: "See whether it climbs to the new limit as well", Kind: "shell", Text: "watch -n 10 kubectl top pod --containers", Told: "A steady climb is a leak or a cache without a bound, and a larger limit only postpones the kill: update the program, or look for that setting.", Cost: "Free"},
+			{Fix: "lower_num_workers", Title: "Reduce what runs in the container", If: when.All(named, when.Not(when.Any(inPython, known))), Told: "{victim} may be one of several processes. Run fewer workers or threads (many programs count the node's cores, not the container's), with smaller caches and inputs.", Cost: "some throughput"},
+			{Fix: "lower_num_workers", Title: "Or let it start with less memory", If: when.All(when.Not(named), atStart), Told: "Run fewer workers or threads: many programs count the node's cores, not the container's. Java: `-XX:MaxRAMPercentage=75`. Node.js: `--max-old-space-size` (in MB) below the limit.", Cost: "some throughput"},
+			{Fix: "stream_dataset", If: when.Any(when.All(when.Not(named), when.Not(atStart)), forHours), Title: "Check whether memory climbs to the new limit too", Kind: "shell", Text: "watch -n 10 kubectl top pod --containers", Told: "A steady climb is a leak or a cache without a bound, and a higher limit only delays the kill. Update the program, or look for a setting of its cache.", Cost: "free"},
 		},
 		Sources: []string{"https://kubernetes.io/docs/concepts/configuration/manage-resources-containers/", "https://kubernetes.io/docs/tasks/configure-pod-container/assign-memory-resource/", "https://kubernetes.io/docs/reference/kubectl/generated/kubectl_set/kubectl_set_resources"},
 	},

@@ -13,13 +13,13 @@ var queue = []fact.Kind{fact.SlurmKill}
 
 var yarnCards = []cause.Card{{
 	ID: "yarn/container", Kinds: []fact.Kind{fact.YARNKill}, Cause: cause.HostMemory, Weight: cause.Decisive, Figures: yarnFigures,
-	Headline: "killed the container above its memory limit[[: {used} of {limit}]]",
-	Means:    "YARN adds up the container's processes and ends what exceeds its size: executor memory plus overhead (by default a tenth of it, at least 384 MB). Python workers, native libraries, direct buffers and threads have only that overhead.[[ {virtual}]]",
-	Not:      "A larger `-Xmx` alone: the container's size stays the same.",
+	Headline: "lost a container: YARN killed it above its memory limit[[ ({used} of {limit})]]",
+	Means:    "YARN adds up all processes of a container, and kills it above its size: executor memory plus overhead (by default 10 %, at least 384 MB). Python workers, native libraries, direct buffers and threads have only that overhead.[[ {virtual}]]",
+	Not:      "Only a larger `-Xmx`: the container's size stays the same.",
 	Cures: []cause.Cure{
-		{Fix: "fix_shape", If: virtualLimit, Title: "Switch off the virtual memory check", Kind: "config", Text: "<property><name>yarn.nodemanager.vmem-check-enabled</name><value>false</value></property>", Told: "It counts address space, not RAM. In yarn-site.xml of the nodes (the administrator does it).", Cost: "None"},
-		{Fix: "raise_memory_limit", Title: "Raise the memory overhead", Told: "In place of today's value. To keep the container's size, lower `--executor-memory` by as much.[[ {old_name}]]", Steps: yarnSteps, Cost: "Fewer executors at a time, or less heap"},
-		{Fix: "lower_num_workers", Title: "Run fewer tasks per executor, on smaller partitions", Told: "`--executor-cores 1` or 2: as many tasks share a container as it has cores. More partitions (`repartition`, `spark.sql.shuffle.partitions`) make each smaller.[[ {task} failed each time: check in the UI whether its partition is far larger than the others (a skewed key).]]", Cost: "Less at a time"},
+		{Fix: "fix_shape", If: virtualLimit, Title: "Turn off the virtual memory check", Kind: "config", Text: "<property><name>yarn.nodemanager.vmem-check-enabled</name><value>false</value></property>", Told: "It counts address space, not RAM. The administrator sets this in yarn-site.xml of the nodes:", Cost: "None"},
+		{Fix: "raise_memory_limit", Title: "Raise the memory overhead", Told: "Use it in place of today's value. To keep the container's size, lower `--executor-memory` by as much.[[ {old_name}]]", Steps: yarnSteps, Cost: "fewer executors at a time, or less heap"},
+		{Fix: "lower_num_workers", Title: "Run fewer tasks per executor, on smaller partitions", Told: "`--executor-cores 1` or 2: as many tasks share a container as it has cores. More partitions (`repartition`, `spark.sql.shuffle.partitions`) make each one smaller.[[ {task} failed each time: check in the UI whether its partition is far larger than the others (a skewed key).]]", Cost: "less at a time"},
 	},
 	Sources: []string{"https://spark.apache.org/docs/latest/configuration.html", "hadoop/hadoop-yarn-project/hadoop-yarn/hadoop-yarn-common/src/main/resources/yarn-default.xml"},
 }}

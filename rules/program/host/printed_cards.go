@@ -37,12 +37,12 @@ func printedFigures(c *ledger.Case) map[string]string {
 // printedArray is about a script that shows the size of what it makes.
 var printedArray = cause.Card{
 	ID: "linux/printed-array", Kinds: []fact.Kind{fact.ShellKilled, fact.ContainerKill}, If: func(c *ledger.Case) bool { _, bytes, _ := largestPrinted(c); return bytes >= 4*units.GiB }, Figures: printedFigures,
-	Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "killed the program, most likely for RAM: one of its arrays takes {bytes}",
-	Means: "The program printed the shape {shape}: {bytes}[[{if}]], all in one array. A copy of it (another type, a transpose that is made contiguous, a split, `np.concatenate`) takes as much again for a moment. Signal 9 then comes from the kernel, or from a container's limit.",
-	Not:   "A smaller batch: the whole array is there before any batch.",
+	Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "killed the program, most likely because RAM ran out: one of its arrays takes {bytes}",
+	Means: "The program printed an array of shape {shape}: that is {bytes}[[{if}]]. Each copy takes as much again: another type, `np.concatenate`, a split, a transpose that is made contiguous. Signal 9 then came from the kernel, or from a container's limit.",
+	Not:   "A smaller batch: the whole array exists before any batch.",
 	Cures: []cause.Cure{
-		{Fix: "half_precision", Title: "Make it of float32, or of the type that the data has", Told: "`x.astype(np.float32)` where it is first made, not afterwards: {half} instead of {bytes}; uint8 for pixels an eighth.", Cost: "digits that are seldom needed"},
-		{Fix: "stream_dataset", Title: "Make a part of it at a time", Told: "Loop over some thousand rows: cut, compute, keep the result only. Or on disk: `np.lib.format.open_memmap(\"x.npy\", mode=\"w+\", dtype=np.float32, shape=...)`.", Cost: "some rewriting"},
+		{Fix: "half_precision", Title: "Use float32, or the type that the data has", Told: "Set it where the array is first made, not afterwards: {half} instead of {bytes} with float32, an eighth with uint8 (pixels).", Cost: "digits that are rarely needed"},
+		{Fix: "stream_dataset", Title: "Build and use a part of it at a time", Told: "Loop over some thousand rows: cut, compute, and keep only the result. Or put it on disk: `np.lib.format.open_memmap(\"x.npy\", mode=\"w+\", dtype=np.float32, shape=...)`.", Cost: "some rewriting"},
 		askKernel, swapForPeak,
 	},
 	Sources: []string{"linux/mm/oom_kill.c", "https://numpy.org/doc/stable/reference/generated/numpy.lib.format.open_memmap.html"},

@@ -30,17 +30,17 @@ func more(kind, unit, spelling string) func(*ledger.Case) []step.Step {
 
 // What a job can do itself, whatever runs it.
 var (
-	fewAtOnce  = cause.Way{For: "Several processes or ranks", Text: "run fewer on a node: each holds its own copy of what it loads"}
-	threads    = cause.Way{For: "A tool with threads", Text: "use fewer threads, or its own memory option: many tools hold a buffer per thread"}
+	fewAtOnce  = cause.Way{For: "Several processes or ranks", Text: "run fewer per node: each has its own copy of what it loads"}
+	threads    = cause.Way{For: "A tool with threads", Text: "use fewer threads, or its own memory option: many tools need memory for each thread"}
 	lessMemory = cause.Cure{Fix: "lower_num_workers", If: func(c *ledger.Case) bool { return !inPython(c) && !fits(c) }, Title: "Run fewer processes or threads", Ways: []cause.Way{
 		fewAtOnce, threads,
 	}, Cost: "Time"}
 	lessPython = cause.Cure{Fix: "lower_num_workers", If: func(c *ledger.Case) bool { return inPython(c) && !fits(c) }, Title: "Run fewer processes or threads", Ways: []cause.Way{
 		fewAtOnce,
-		{For: "Python", Text: "set `Pool(4)` or `num_workers=2` (the default counts the node's cores); open arrays with `np.load(path, mmap_mode=\"r\")`"},
+		{For: "Python", Text: "set `Pool(4)` or `num_workers=2` (the default counts the node's cores), and open arrays with `np.load(path, mmap_mode=\"r\")`"},
 		threads,
 	}, Cost: "Time"}
-	fewerOf = cause.Cure{Fix: "lower_num_workers", If: fits, Title: "Run {fitting} processes at once", Told: "If the {processes} cores that were asked for are as many processes, each holds about {each}, and {fitting} stay below today's {limit}. Set the program's own option[[ (`{option}`)]] and the job's cores to that number.", Cost: "Time"}
+	fewerOf = cause.Cure{Fix: "lower_num_workers", If: fits, Title: "Run {fitting} processes at once", Told: "If the {processes} requested cores are as many processes, each holds about {each}, so {fitting} stay below today's {limit}. Set the program's own option[[ (`{option}`)]] and the job's cores to that number.", Cost: "time"}
 )
 
 // fits: the cores of the job tell how many processes would fit.
@@ -51,11 +51,11 @@ func queueFigures(c *ledger.Case) map[string]string {
 	out, f := hostFigures(c), c.F()
 	out["figures"], out["fitting"], out["option"], out["space"] = "", "", "", ""
 	if c.Contains("killed: vmem") || c.Contains("killed: pvmem") {
-		out["space"] = "A vmem limit counts address space: request far more than RAM, or only `mem=` where the site allows that."
+		out["space"] = "A vmem limit counts address space: request far more than the RAM in use, or only `mem=` if the site allows that."
 	}
 	switch {
 	case f.KilledRSS != nil && f.Limit != nil:
-		out["figures"] = fmt.Sprintf(": %s used, %s asked for", f.KilledRSS, f.Limit)
+		out["figures"] = fmt.Sprintf(" (%s used, %s requested)", f.KilledRSS, f.Limit)
 	case f.Limit != nil:
 		out["figures"] = fmt.Sprintf(" of %s", f.Limit)
 	}
@@ -75,7 +75,7 @@ func queueFigures(c *ledger.Case) map[string]string {
 }
 
 // grows tells size from growth, to those who can change the code.
-var grows = cause.Cure{Fix: "stream_dataset", If: writes, Title: "Check whether memory jumps or climbs", Told: "On the node: `watch -n 30 'ps -u $USER -o pid,rss,etime,args --sort=-rss | head -5'`. If it jumps when something loads, read that in parts. If it climbs steadily, write results out as they come.", Cost: "Free"}
+var grows = cause.Cure{Fix: "stream_dataset", If: writes, Title: "Check whether memory jumps or climbs", Told: "On the node: `watch -n 30 'ps -u $USER -o pid,rss,etime,args --sort=-rss | head -5'`. If memory jumps, read that data in parts. If it climbs steadily, write results out as they come.", Cost: "free"}
 
 // writes: the reader's own code runs there, not a finished tool.
 func writes(c *ledger.Case) bool { return inPython(c) || c.Reader.Edits == "code" }
@@ -83,8 +83,8 @@ func writes(c *ledger.Case) bool { return inPython(c) || c.Reader.Edits == "code
 // afterMany is for a training that had counted many steps or epochs: what they
 // need was there, so something may have come on top.
 var afterMany = cause.Cure{
-	Fix: "detach_accumulated", If: func(c *ledger.Case) bool { return c.Signal("many_steps") != nil && whileTraining(c) && !firstEpoch(c) }, Title: "If memory climbs over the epochs, find what is kept", Cost: "free",
-	Told: "Usual: outputs collected over an epoch, `loss` summed up instead of `loss.item()`, loader workers that copy Python lists bit by bit (use arrays), or figures that stay open. Resume from the last checkpoint meanwhile. Print once per epoch:",
+	Fix: "detach_accumulated", If: func(c *ledger.Case) bool { return c.Signal("many_steps") != nil && whileTraining(c) && !firstEpoch(c) }, Title: "If memory climbs from epoch to epoch, find what is kept", Cost: "free",
+	Told: "Usually it is outputs collected over an epoch, `loss` summed up instead of `loss.item()`, loader workers that copy Python lists (use arrays), or figures that stay open. Print once per epoch:",
 	Kind: "python", Text: "import psutil; print(psutil.Process().memory_info().rss >> 20, \"MiB\")   # of the main process; its children hold more",
 }
 
@@ -92,7 +92,7 @@ var afterMany = cause.Cure{
 // is collected over epochs cannot be it.
 var inFirst = cause.Cure{
 	Fix: "detach_accumulated", If: func(c *ledger.Case) bool { return whileTraining(c) && firstEpoch(c) }, Title: "Find what grows within the first epoch", Cost: "free",
-	Told: "What grows there is kept for each sample that is read: a cache in the data set (`functools.lru_cache`, a list or dict that `__getitem__` fills), in each loader worker again. Take the cache out, or keep it on disk. Print every hundred steps:",
+	Told: "Something is kept for each sample: a cache in the data set (`functools.lru_cache`, a list or dict in `__getitem__`), once per loader worker. Remove the cache, or keep it on disk. Print every hundred steps:",
 	Kind: "python", Text: "import psutil; print(psutil.Process().memory_info().rss >> 20, \"MiB\")   # of the main process; its children hold more",
 }
 
@@ -107,7 +107,7 @@ func firstEpoch(c *ledger.Case) bool {
 
 // queueCard is that of a batch system that ended a job at its limit.
 func queueCard(id string, weight cause.Level, whose, means, not, source string, ask cause.Cure) []cause.Card {
-	ask.Fix, ask.Cost = "raise_memory_limit", cmp.Or(ask.Cost, "Perhaps a longer wait in the queue")
+	ask.Fix, ask.Cost = "raise_memory_limit", cmp.Or(ask.Cost, "perhaps a longer wait")
 	if ask.Title == "" {
 		ask.Title = "Request more memory[[: {wanted}]]"
 	}
@@ -119,8 +119,8 @@ func queueCard(id string, weight cause.Level, whose, means, not, source string, 
 	}}
 }
 
-var pbsCards = queueCard("pbs/limit", cause.Decisive, "ended the job at its memory limit",
-	"PBS ends a job that uses more than it requested: `mem` is the RAM of all its processes together; `vmem` and `pvmem` count address space, which can be far more than is used. The node may have had more.",
+var pbsCards = queueCard("pbs/limit", cause.Decisive, "killed the job at its memory limit",
+	"PBS ends a job that uses more than it requested, even if the node has more. `mem` is the RAM of all its processes together. `vmem` and `pvmem` count address space, which can be far more than the RAM in use.",
 	"", "https://github.com/openpbs/openpbs",
 	cause.Cure{Steps: pbsSteps})
 
@@ -129,13 +129,13 @@ var pbsCards = queueCard("pbs/limit", cause.Decisive, "ended the job at its memo
 var pbsSpaceCards = []cause.Card{{
 	ID: "pbs/address-space", Kinds: queue, If: onlyReserved, Figures: spaceFigures,
 	Cause: cause.HostMemory, Weight: cause.Decisive,
-	Headline: "ended the job for its address space of {space}; it used only {held} of RAM",
-	Means:    "What exceeded the limit[[ of {limit}]] is vmem: {space} of reserved address space. The job used only {held} of RAM. Java reserves its whole heap at the start, for each task that runs at the same time; CUDA and threads also reserve far more than they use.",
-	Not:      "A node with more RAM: the RAM was not used up.",
+	Headline: "killed the job for its address space of {space}; it used only {held} of RAM",
+	Means:    "The job exceeded its `vmem` limit[[ of {limit}]]: that counts reserved address space ({space}), not RAM. It used only {held} of RAM. Java reserves its whole heap at the start, for each task; CUDA and threads also reserve far more than they use.",
+	Not:      "A node with more RAM: RAM was not used up.",
 	Cures: []cause.Cure{
-		{Fix: "raise_memory_limit", Title: "Remove the `vmem` limit, keep `mem`", Told: "In the head of the job script, in place of `vmem=`. If the site requires `vmem`, request twice the {space}.", Kind: "config", Text: "#PBS -l mem={keep}gb", Cost: "Perhaps a longer wait in the queue"},
-		{Fix: "lower_parallel", Title: "Run fewer tasks at once, with smaller heaps", Told: "Java: `-Xmx` for each task. Nextflow: `executor.queueSize`, or let it submit its tasks as jobs of their own (`process.executor = 'pbs'`); Snakemake: `--jobs`.", Cost: "Slower"},
-		{Fix: "lower_num_workers", Title: "Use fewer threads", Told: "glibc reserves 64 MiB or more of address space for each thread: `export MALLOC_ARENA_MAX=2` bounds that.", Cost: "None as a rule"},
+		{Fix: "raise_memory_limit", Title: "Remove the `vmem` limit, keep `mem`", Told: "Put this into the head of the job script in place of `vmem=`. If the site requires `vmem`, request twice the {space}.", Kind: "config", Text: "#PBS -l mem={keep}gb", Cost: "perhaps a longer wait"},
+		{Fix: "lower_parallel", Title: "Run fewer tasks at once, with smaller heaps", Told: "Java: set `-Xmx` for each task. Nextflow: lower `executor.queueSize`, or submit its tasks as jobs (`process.executor = 'pbs'`). Snakemake: lower `--jobs`.", Cost: "slower"},
+		{Fix: "lower_num_workers", Title: "Use fewer threads", Told: "Each thread reserves 64 MiB or more of address space (glibc). `export MALLOC_ARENA_MAX=2` limits that.", Cost: "None"},
 	},
 	Sources: []string{"https://github.com/adaptivecomputing/torque", "https://www.nextflow.io/docs/latest/executor.html", "glibc/malloc/arena.c"},
 }}
@@ -182,17 +182,17 @@ func lsfReserved(c *ledger.Case) bool {
 
 var lsfCards = append([]cause.Card{{
 	ID: "lsf/limit-below-reservation", Kinds: queue, If: lsfReserved, Cause: cause.HostMemory, Weight: cause.Strong, Figures: hostFigures,
-	Headline: "ended the job at a limit that is lower than its reservation: {held} used, {limit} reserved",
-	Means:    "LSF has two settings: `rusage[mem=]` reserves memory, here {limit}, and `-M` is the limit at which the job is ended. The job was ended although the report shows {held} at most, so its `-M`, or the queue's default for it, is most likely far lower. A number without a unit is in KB by default, in MB or GB at some sites.",
+	Headline: "killed the job at a limit below what it had reserved: {held} used, {limit} reserved",
+	Means:    "LSF has two settings: `rusage[mem=]` reserves memory (here {limit}), and `-M` is the limit. The report shows at most {held}, so `-M`, or the queue's default for it, is most likely far lower. A number without a unit is in KB by default, in MB or GB at some sites.",
 	Not:      "Reserving more (`rusage[mem=]`): the limit stays the same.",
 	Cures: []cause.Cure{
-		{Fix: "raise_memory_limit", Title: "Set the limit (-M) to what is reserved", Told: "In the job script, with its unit; sites that take no unit: see LSF_UNIT_FOR_LIMITS.", Steps: reservedSteps, Cost: "None: it is reserved already"},
-		{Fix: "close_other_apps", Title: "Check which limit the job had", Kind: "shell", Text: "bjobs -l JOB | grep -A3 -i -E 'limit|rusage'   # JOB: its number", Told: "MEMLIMIT is the limit; the site decides whether it counts for a job or for each process.", Cost: "Free"},
+		{Fix: "raise_memory_limit", Title: "Set the limit (-M) as high as the reservation", Told: "In the job script. If your site does not accept a unit, see LSF_UNIT_FOR_LIMITS.", Steps: reservedSteps, Cost: "None: it is reserved already"},
+		{Fix: "close_other_apps", Title: "Check which limit the job had", Kind: "shell", Text: "bjobs -l JOB | grep -A3 -i -E 'limit|rusage'   # JOB: its number", Told: "MEMLIMIT is the limit. The site decides whether it counts for the job or for each process.", Cost: "free"},
 		lessPython, lessMemory,
 	},
 	Sources: []string{"https://www.ibm.com/docs/en/spectrum-lsf/10.1.0?topic=limits-memory", "https://www.ibm.com/docs/en/SSWRJV_10.1.0/lsf_command_ref/bsub.__m.1.html"},
-}}, queueCard("lsf/limit", cause.Decisive, "ended the job at its memory limit",
-	"LSF ended the job at its limit (`-M`), which counts the RAM of all its processes. The node may have had more. `-M` is the limit, and `rusage[mem=]` is what is reserved for the job: raise both.",
+}}, queueCard("lsf/limit", cause.Decisive, "killed the job at its memory limit",
+	"The limit (`-M`) counts the RAM of all processes of the job; the node may have had more. `-M` is the limit, and `rusage[mem=]` reserves memory for the job: raise both.",
 	"", "https://www.ibm.com/docs/en/spectrum-lsf/10.1.0?topic=limits-memory",
 	cause.Cure{Steps: more("shell", "GB", "#BSUB -M MEM\n#BSUB -R \"rusage[mem=MEM]\"   # sites that take no unit: see LSF_UNIT_FOR_LIMITS")})...)
 
@@ -201,10 +201,10 @@ func reservedSteps(c *ledger.Case) []step.Step {
 	return []step.Step{{Kind: "config", Text: fmt.Sprintf("#BSUB -M %dGB", gib(c.F().Limit.Bytes))}}
 }
 
-var htcondorCards = queueCard("htcondor/limit", cause.Decisive, "stopped the job at the memory that it requested",
-	"A job's slot is as large as its `request_memory`, and HTCondor holds or ends a job that exceeds it. The machine may have had more. A submit file without that line gets the pool's default, which is often small.",
-	"Releasing it unchanged: it will be held again.", "https://htcondor.readthedocs.io/en/latest/users-manual/submitting-a-job.html",
-	cause.Cure{Told: "Change the job that is queued, release it, and change the submit file for later ones. ", Steps: condorSteps})
+var htcondorCards = queueCard("htcondor/limit", cause.Decisive, "stopped the job: it used more memory than it had requested",
+	"HTCondor holds or ends a job that uses more than its `request_memory`, even if the machine has more. A submit file without that line gets the pool's default, which is often small.",
+	"Releasing it unchanged: it will be stopped again.", "https://htcondor.readthedocs.io/en/latest/users-manual/submitting-a-job.html",
+	cause.Cure{Told: "Change the held job, release it, and change the submit file for later jobs. ", Steps: condorSteps})
 
 // condorSteps edit the jobs that are held; RequestMemory there is in MiB.
 func condorSteps(c *ledger.Case) []step.Step {
@@ -239,10 +239,10 @@ func slurmFigures(c *ledger.Case) map[string]string {
 	}
 	out["alone"], out["ask"], out["gpu"] = "", "", platforms.Graphics(c)
 	if out["wanted"] == "" {
-		out["ask"] = "Put twice `ReqMem`, which this prints, into the job script: `#SBATCH --mem=` (0: all of the node's RAM). `MaxRSS` is the peak, sampled, so it can miss a short one."
+		out["ask"] = "This prints `ReqMem` (requested) and `MaxRSS` (the sampled peak, which can miss a short one). Put twice `ReqMem` into the job script: `#SBATCH --mem=32G`, for example, or `--mem=0` for all of the node's RAM."
 	}
 	if onePython(c) {
-		out["alone"] = "Read data in parts or memory-mapped (`np.load(path, mmap_mode=\"r\")`), and delete what is no longer needed. Loader workers hold data as well: `num_workers=0` shows what one process needs."
+		out["alone"] = "Read data in parts or memory-mapped (`np.load(path, mmap_mode=\"r\")`), and delete what you no longer need. Loader workers hold data as well: test with `num_workers=0`."
 	}
 	if !c.Kind(fact.KernelKill) {
 		out["held"] = "" // Slurm counts all processes of a step or job
@@ -291,34 +291,34 @@ func slurmAsk(c *ledger.Case) []step.Step {
 var slurmCards = []cause.Card{{
 	ID: "slurm/at-some-point", Kinds: queue, Said: []string{"memory limit at some point"}, Unsaid: []string{"oom-kill event", "oom_kill event", "being killed", "Killed"},
 	Cause: cause.HostMemory, Weight: cause.Decisive, Figures: slurmFigures,
-	Headline: "reports that the job reached its memory limit; nothing shows that a process was ended",
-	Means:    "Slurm prints \"at some point\" at the end of a step whose limit was reached at least once. That may or may not have led to a failure: files that the kernel caches count as well, and it drops them before it ends a process. If the output is complete and the program reports no error, the result is probably sound.",
+	Headline: "reports that the job reached its memory limit; no line shows that a process was killed",
+	Means:    "Slurm prints \"at some point\" at the end of a step that reached its limit at least once. Cached files count as well, and they are dropped before a process is killed. So if the output is complete and the program reports no error, the result is probably fine.",
 	Cures: []cause.Cure{
-		{Fix: "raise_memory_limit", Title: "Request more memory[[: {wanted}]]", Told: "{ask}", Steps: slurmAsk, Cost: "Perhaps a longer wait"},
-		{Fix: "stream_dataset", Title: "Check whether the results are complete", Told: "Look for the program's own last line, its exit code and the size of its output. A child process that was ended leaves \"Killed\", a broken pipe or a shorter file.", Cost: "Free"},
-		{Fix: "lower_num_workers", Title: "Run fewer processes or threads in a job", Told: "Each adds to the job's total. What a pipeline reports as its peak may leave out child processes.", Cost: "Time"},
+		{Fix: "raise_memory_limit", Title: "Request more memory[[: {wanted}]]", Told: "{ask}", Steps: slurmAsk, Cost: "perhaps a longer wait"},
+		{Fix: "stream_dataset", Title: "Check whether the results are complete", Told: "Look for the program's own last line, its exit code and the size of its output. A killed child process leaves \"Killed\", a broken pipe or a shorter file.", Cost: "free"},
+		{Fix: "lower_num_workers", Title: "Run fewer processes or threads in the job", Told: "Each adds to the job's total. A pipeline's own report of its peak may leave out child processes.", Cost: "time"},
 	},
 	Sources: []string{"slurm/src/plugins/task/cgroup/task_cgroup_memory.c", "https://slurm.schedmd.com/sacct.html"},
 }, {
 	ID: "slurm/limit", Kinds: []fact.Kind{fact.SlurmKill, fact.KernelKill}, If: func(c *ledger.Case) bool { return capped(c) && c.In("slurm") },
 	Cause: cause.HostMemory, Weight: cause.Decisive, Figures: slurmFigures,
-	Headline: "ended the job: it reached its memory limit[[ of {limit}]]",
-	Means:    "Slurm ended processes[[ of step {step}]][[ ({tasks} on {node})]] because the job used up its system memory (RAM)[[, not that of {gpu}]]. The limit is what the job requested (`--mem`, `--mem-per-cpu`) or the partition's default, often a few GB per core; all its tasks on a node share it.[[ The process that was killed held {held}.]][[ If `free` ({free_left} available) was run on that node during the job, the node itself was not full.]][[ Your `free` ({free_other} available) was run on {free_node}, so it says nothing about {node}.]]",
+	Headline: "killed the job: it reached its memory limit[[ of {limit}]]",
+	Means:    "Slurm killed processes[[ of step {step}]][[ ({tasks} on {node})]] because the job used more system memory (RAM) than it had requested[[, not that of {gpu}]]. The limit is `--mem` or `--mem-per-cpu`, or else the partition's default, often a few GB per core. All tasks of the job on a node share it.[[ The killed process held {held}.]][[ If `free` ({free_left} available) was run on that node during the job, the node itself was not full.]][[ Your `free` ({free_other} available) was run on {free_node}, so it says nothing about {node}.]]",
 	Not:      "[[Freeing memory of {gpu}: the limit is on RAM.]]",
 	Cures: []cause.Cure{
 		fewerTasks(fullNode),
-		{Fix: "raise_memory_limit", Title: "Request more memory[[: {wanted}]]", Told: "[[{wanted} is {basis}; `MaxRSS` below is the peak so far (sampled, so it can miss a short one). `--mem=0` is all of the node's RAM.]][[{ask}]]", Steps: slurmAsk, Cost: "Perhaps a longer wait"},
+		{Fix: "raise_memory_limit", Title: "Request more memory[[: {wanted}]]", Told: "[[{wanted} is {basis}; `MaxRSS` below is the peak so far (sampled, so it can miss a short one). `--mem=0` is all of the node's RAM.]][[{ask}]]", Steps: slurmAsk, Cost: "perhaps a longer wait"},
 		afterMany, inFirst,
-		{Fix: "lower_num_workers", If: onePython, Title: "Hold less data in memory", Told: "{alone}", Cost: "Some rewriting"},
+		{Fix: "lower_num_workers", If: onePython, Title: "Keep less data in memory", Told: "{alone}", Cost: "some rewriting"},
 		fewerTasks(func(c *ledger.Case) bool { return manyTasks(c) && !fullNode(c) }), oneTask(lessMemory), oneTask(lessPython),
-		{Fix: "stream_dataset", If: writes, Title: "Check whether memory jumps or climbs", Told: "[[`srun --jobid={running} {overlap}-w {node} free -m`]][[{sstat}]] while it runs ({job_is}). If it jumps at the start, load less at a time. If it climbs steadily, something is kept, and more RAM only postpones the failure.", Cost: "Free"},
+		{Fix: "stream_dataset", If: writes, Title: "Check whether memory jumps or climbs", Told: "[[`srun --jobid={running} {overlap}-w {node} free -m`]][[{sstat}]] while it runs ({job_is}). If memory jumps at the start, load less at a time. If it climbs steadily, something is kept, and more RAM only delays the failure.", Cost: "free"},
 	},
 	Sources: []string{"slurm/src/plugins/cgroup/v1/cgroup_v1.c", "https://slurm.schedmd.com/sbatch.html", "https://slurm.schedmd.com/sacct.html", "https://slurm.schedmd.com/sstat.html"},
 }}
 
 // fewerTasks gives each task of a job more of its node.
 func fewerTasks(when func(*ledger.Case) bool) cause.Cure {
-	return cause.Cure{Fix: "lower_num_workers", If: when, Title: "Run fewer tasks per node", Told: "Double `--nodes` and halve `--ntasks-per-node`: all tasks on a node share its memory. A job that already has whole nodes gets more RAM only this way, or on the site's large-memory nodes. With `--mem-per-cpu`: raise `--cpus-per-task`.", Cost: "Nodes or time"}
+	return cause.Cure{Fix: "lower_num_workers", If: when, Title: "Run fewer tasks per node", Told: "Double `--nodes` and halve `--ntasks-per-node`: all tasks on a node share its memory. If the job already has whole nodes, only this or the site's large-memory nodes give it more RAM. With `--mem-per-cpu` raise `--cpus-per-task`.", Cost: "more nodes, or time"}
 }
 
 // oneTask keeps a cure for jobs of which the log shows one task at most.

@@ -82,17 +82,17 @@ const allLimits = "kubectl get pods -A -o custom-columns=NS:.metadata.namespace,
 
 var (
 	// boundDaemon limits a server of which one small process was killed.
-	boundDaemon = cause.Cure{Fix: "lower_num_workers", If: when.All(known, when.Not(ofMachine)), Title: "Limit the memory of {victim}", Told: "{bound}.", Cost: "Some speed"}
+	boundDaemon = cause.Cure{Fix: "lower_num_workers", If: when.All(known, when.Not(ofMachine)), Title: "Limit the memory of {victim}", Told: "{bound}.", Cost: "some speed"}
 	// boundFirst is the same for one that took its size from the machine's RAM: a
 	// higher limit alone only postpones the kill.
-	boundFirst  = cause.Cure{Fix: "lower_num_workers", If: ofMachine, Title: "Limit the memory of {victim}", Told: "{bound}.", Cost: "Some speed"}
-	watchGrowth = cause.Cure{Fix: "detach_accumulated", Title: "If it comes back, check whether memory climbs", Told: "{watch} every few minutes. If it climbs steadily, something leaks, and a larger limit only postpones the kill.", Cost: "Free"}
+	boundFirst  = cause.Cure{Fix: "lower_num_workers", If: ofMachine, Title: "Limit the memory of {victim}", Told: "{bound}.", Cost: "some speed"}
+	watchGrowth = cause.Cure{Fix: "detach_accumulated", Title: "If it happens again, check whether memory climbs", Told: "Look at {watch} every few minutes. If memory climbs steadily, something leaks, and a higher limit only delays the kill.", Cost: "free"}
 	// raisePod raises a pod's limit; what it is the log does not show.
 	raisePod = cause.Cure{Fix: "raise_memory_limit", If: inPod, Title: "Raise the pod's memory limit", Kind: "shell",
-		Told: "`kubectl top pod --containers` shows which pod is near its limit. Set `resources.limits.memory` to twice today's value, and lower it once the peak is known. All limits:",
+		Told: "`kubectl top pod -A --containers` shows which pod is near its limit. Double its `resources.limits.memory`, and lower it once you know the peak. All limits:",
 		Text: allLimits,
-		Cost: "Less for the rest of the node"}
-	raiseOwner = cause.Cure{Fix: "raise_memory_limit", If: when.Not(inPod), Title: "Raise the memory limit", Steps: limitSteps, Cost: "Less for the rest of the machine"}
+		Cost: "less for the rest of the node"}
+	raiseOwner = cause.Cure{Fix: "raise_memory_limit", If: when.Not(inPod), Title: "Raise the memory limit", Steps: limitSteps, Cost: "less for the rest of the machine"}
 )
 
 // workerCards are cards of limits that many processes share.
@@ -101,25 +101,25 @@ var workerCards = []cause.Card{
 		ID: "linux/cgroup-workers", Kinds: []fact.Kind{fact.KernelKill}, If: poolEnded,
 		Cause: cause.HostMemory, Weight: cause.Decisive, Figures: poolFigures,
 		Headline: "killed a worker of {victim}: all workers together reached a memory limit",
-		Means:    "The kernel says \"Memory cgroup\": a memory limit was reached, not the end of the machine's RAM. It is the limit of {whose}[[, whose requests are {pod} of the node's memory]]. {victim} runs several processes that share it; the one that was killed held {held}. Either there are too many, or they grow from request to request.",
+		Means:    "\"Memory cgroup\" means that a memory limit was reached, not the end of the machine's RAM. It is the limit of {whose}[[, which requests {pod} of the node's memory]]. All {victim} workers share it; the killed one held {held}. Either there are too many, or they grow from request to request.",
 		Not:      "More RAM in the machine: the limit stays the same.",
 		Cures: []cause.Cure{
-			{Fix: "lower_num_workers", Title: "Run fewer workers, and recycle them", Told: "Their number: {fewer}, fewer than today. Against growth: {renewed}.", Cost: "Requests wait at a peak"},
+			{Fix: "lower_num_workers", Title: "Run fewer workers, and restart them regularly", Told: "Number: {fewer}, but fewer than today. Restart after some requests, against growth: {renewed}.", Cost: "requests wait at a peak"},
 			raisePod, raiseOwner,
-			{Fix: "detach_accumulated", Title: "Check whether the workers grow", Kind: "shell", Text: "ps -C {victim} -o pid,rss,etime --sort=-rss | head", Told: "Inside the container, after the start and an hour later. If all are large from the start, load data before they fork (preload) or run fewer. If old ones are large and new ones small, the application leaks.", Cost: "Free"},
+			{Fix: "detach_accumulated", Title: "Check whether the workers grow", Kind: "shell", Text: "ps -C {victim} -o pid,rss,etime --sort=-rss | head", Told: "Run this inside the container after the start and an hour later. If all are large from the start, load data before they fork (preload), or run fewer. If only old ones are large, the application leaks.", Cost: "free"},
 		},
 		Sources: []string{"linux/mm/memcontrol.c", "https://uwsgi-docs.readthedocs.io/en/latest/Options.html", "https://docs.gunicorn.org/en/stable/settings.html", "https://www.php.net/manual/en/install.fpm.configuration.php", "kubernetes/pkg/kubelet/qos/policy.go"},
 	},
 	{
 		ID: "linux/cgroup-pod", Kinds: []fact.Kind{fact.KernelKill}, If: when.All(inPod, when.Not(crumb)),
 		Cause: cause.HostMemory, Weight: cause.Decisive, Figures: poolFigures,
-		Headline: "killed {victim}: a container, most likely of a Kubernetes pod, reached its memory limit",
-		Means:    "The kernel says \"Memory cgroup\": a memory limit was reached, not the end of the node's RAM. No line names the owner, but an oom_score_adj of {adj} is what Kubernetes gives a pod whose requests are {pod} of the node's memory. {victim} held {held}; other processes of the container and files in /dev/shm count as well.",
+		Headline: "killed {victim}: its container, most likely of a Kubernetes pod, reached its memory limit",
+		Means:    "\"Memory cgroup\" means that a memory limit was reached, not the end of the node's RAM. An oom_score_adj of {adj} is what Kubernetes gives a pod that requests {pod} of the node's memory. {victim} held {held}; other processes of the container and files in /dev/shm count as well.",
 		Not:      "A larger node, or fewer other pods: the limit stays the same.",
 		Cures: []cause.Cure{
 			raisePod,
-			{Fix: "lower_num_workers", Title: "Reduce what {victim} uses", If: inPython, Told: "Set fewer workers (`--workers 2`, `Pool(4)`): the default counts the node's cores, not the pod's. Read data in parts or memory-mapped.", Cost: "Some speed"},
-			{Fix: "lower_num_workers", Title: "Reduce what {victim} uses", If: when.Not(inPython), Told: "Fewer workers or threads (many defaults count the node's cores, not the pod's), smaller caches and inputs; a Java heap of at most three quarters of the limit.", Cost: "Some speed"},
+			{Fix: "lower_num_workers", Title: "Reduce what {victim} uses", If: inPython, Told: "Run fewer workers (`--workers 2`, `Pool(4)`): the default counts the node's cores, not the pod's. Read data in parts or memory-mapped.", Cost: "some speed"},
+			{Fix: "lower_num_workers", Title: "Reduce what {victim} uses", If: when.Not(inPython), Told: "Run fewer workers or threads (many programs count the node's cores, not the pod's), with smaller caches and inputs. Give Java a heap of at most three quarters of the limit.", Cost: "some speed"},
 			watchGrowth,
 		},
 		Sources: []string{"kubernetes/pkg/kubelet/qos/policy.go", "linux/mm/memcontrol.c", "https://kubernetes.io/docs/concepts/configuration/manage-resources-containers/"},

@@ -3,6 +3,7 @@ package rest
 import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
 )
 
@@ -12,14 +13,14 @@ var Gaudi = program.Program{
 	Commands: []string{"hl-smi"},
 	Proofs:   []string{"MODULE:PT_DEVMEM", "habana_frameworks/torch/", "optimum/habana/"},
 	Cards: []cause.Card{{
-		ID: "gaudi/card", Kinds: []fact.Kind{fact.PlainDevice, fact.DeviceAlloc, fact.PlainMemory}, Said: []string{"PT_DEVMEM"},
-		Cause: cause.BatchTooLarge, Weight: cause.Fair, Headline: "ran out of the card's memory[[: {asked} was refused]]",
-		Means: "The card has 32 GB (Gaudi), 96 (Gaudi 2) or 128 (Gaudi 3); the message says neither how much was in use nor by whom. In lazy mode operations are collected into a graph until `mark_step`, and what lies between two of them stays until it has run.",
-		Not:   "`PYTORCH_CUDA_ALLOC_CONF`, `nvidia-smi`: this is no card of NVIDIA's.",
+		ID: "gaudi/card", Kinds: []fact.Kind{fact.PlainDevice, fact.DeviceAlloc, fact.PlainMemory}, Said: []string{"PT_DEVMEM"}, If: func(c *ledger.Case) bool { return !c.In("vllm-gaudi") },
+		Among: own, Headline: "ran out of the accelerator's memory[[: {asked} was refused]]",
+		Means: "A Gaudi has 32 GB, a Gaudi 2 96 GB and a Gaudi 3 128 GB. The message does not say how much was in use, nor by whom. In lazy mode everything between two `mark_step` calls stays in memory until the graph has run.",
+		Not:   "`PYTORCH_CUDA_ALLOC_CONF` or `nvidia-smi`: this is not an NVIDIA GPU.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Halve the batch size, or the length of the samples", Told: "By the script's or the benchmark's own option; accumulate gradients for the same result.", Cost: "slower"},
-			{Fix: "mixed_precision", Title: "Compute in bfloat16", Told: "If it runs in 32 bit now; in training also gradient checkpointing.", Kind: "python", Text: "with torch.autocast(device_type=\"hpu\", dtype=torch.bfloat16):\n    loss = model(**batch).loss   # your own call", Cost: "hardly any accuracy"},
-			{Fix: "kill_stale_process", Title: "See whether the card was free", Told: "It lists each card with its processes; end an earlier run of yours.", Kind: "shell", Text: "hl-smi", Cost: "a look is free"},
+			{Fix: "lower_batch_size", Title: "Halve the batch size, or the sequence length", Told: "Use the script's own option. In training, gradient accumulation keeps the effective batch size.", Cost: "slower"},
+			{Fix: "mixed_precision", Title: "Compute in bfloat16", Told: "If it runs in 32 bit now. In training turn on gradient checkpointing as well.", Kind: "python", Text: "with torch.autocast(device_type=\"hpu\", dtype=torch.bfloat16):\n    loss = model(**batch).loss   # your own call", Cost: "hardly any accuracy"},
+			{Fix: "kill_stale_process", Title: "Check whether the accelerator was free", Told: "It lists each card with its processes. End an earlier run of yours.", Kind: "shell", Text: "hl-smi", Cost: "free"},
 		},
 		Sources: []string{"habana_frameworks/torch/core", "https://docs.habana.ai/en/latest/PyTorch/Getting_Started_with_PyTorch_and_Gaudi/Getting_Started_with_PyTorch.html", "accelerate/src/accelerate/utils/memory.py: should_reduce_batch_size"},
 	}},

@@ -10,12 +10,12 @@ import (
 var juliaCards = []cause.Card{
 	{
 		ID: "figures/julia-call", Kinds: []fact.Kind{fact.PlainDevice, fact.CUDAError, fact.DeviceAlloc, fact.PlainMemory}, Said: []string{"throw_api_error"}, If: func(c *ledger.Case) bool { return c.In("cuda.jl") && ledger.Requested(c) == 0 }, Figures: juliaFigures,
-		Cause: cause.Unknown, Weight: cause.Strong, Headline: "ran out of GPU memory in a driver call that asks for no array",
-		Means: "CUDA.jl's own refusals say how much was wanted; this one came from a call to the driver. So the card was full already, or an earlier failure of this session still stands: then `GC.gc()` and `CUDA.reclaim()` fail too.[[ {wide}]]",
+		Cause: cause.Unknown, Weight: cause.Strong, Headline: "ran out of GPU memory in a driver call",
+		Means: "When CUDA.jl fails to allocate an array, it says how much it wanted. This error came from another call to the driver, so the GPU was already full, or an earlier failure of this session still has effect. In that case `GC.gc()` and `CUDA.reclaim()` fail too.[[ {wide}]]",
 		Cures: []cause.Cure{
-			{Fix: "restart_session", Title: "Start a new Julia session", Cost: "its variables", Told: "And run only this step. If it works now, arrays of earlier steps had filled the card; `CUDA.pool_status()` shows what the session holds."},
-			{Fix: "half_precision", If: widened, Title: "Keep numbers small in the broadcast", Cost: "none", Told: "`Int32(1)`, `UInt8(1)` or `1f0` in place of `1`; results go into an array of that type."},
-			{Fix: "lower_batch_size", Title: "Compute blocks of columns", Cost: "some rewriting", Told: "`for j in Iterators.partition(axes(x, 2), 1024)`, each result copied back with `Array(...)` and freed with `CUDA.unsafe_free!`."},
+			{Fix: "restart_session", Title: "Start a new Julia session, and run only this step", Cost: "its variables are lost", Told: "If it works now, arrays of earlier steps had filled the card. `CUDA.pool_status()` shows what the session holds."},
+			{Fix: "half_precision", If: widened, Title: "Keep the numbers small in the broadcast", Cost: "none", Told: "Write `Int32(1)`, `UInt8(1)` or `1f0` instead of `1`, and store into an array of that type."},
+			{Fix: "lower_batch_size", Title: "Compute on blocks of columns", Cost: "some rewriting", Told: "Loop with `for j in Iterators.partition(axes(x, 2), 1024)`. Copy each result back with `Array(...)`, then free it with `CUDA.unsafe_free!`."},
 		},
 		Sources: []string{"CUDA.jl/CUDACore/lib/cudadrv/libcuda.jl", "CUDA.jl/CUDACore/src/memory.jl"},
 	},

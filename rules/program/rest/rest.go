@@ -83,23 +83,23 @@ func monitored(c *ledger.Case) bool {
 var (
 	byUse = when.Not(byCode)
 
-	lookCard     = cause.Cure{Fix: "kill_stale_process", If: when.All(monitored, when.Not(when.Any(shared, pasted))), Title: "Check what is on the card before the start", Told: "If it is nearly full then, end what holds it: an earlier run, a second server.", Cost: "free", Steps: monitor}
-	lookAny      = cause.Cure{Fix: "kill_stale_process", If: when.Not(when.Any(monitored, onMac, pasted)), Title: "Check what is on the card before the start", Cost: "free", Ways: lookWays}
+	lookCard     = cause.Cure{Fix: "kill_stale_process", If: when.All(monitored, when.Not(when.Any(shared, pasted))), Title: "Check what is on the card before you start", Told: "If it is nearly full then, end what holds it: an earlier run, a second server.", Cost: "free", Steps: monitor}
+	lookAny      = cause.Cure{Fix: "kill_stale_process", If: when.Not(when.Any(monitored, onMac, pasted)), Title: "Check what is on the card before you start", Cost: "free", Ways: lookWays}
 	lookFirst    = first(lookCard)
 	lookFirstAny = first(lookAny)
-	lookShared   = cause.Cure{Fix: "close_other_apps", If: shared, Title: "Free RAM, which an integrated GPU works in", Told: "Most Intel GPUs have no memory of their own. Close what holds the most RAM, or give the container more; a card of its own (Arc) shows its memory in `xpu-smi ps`.", Kind: "shell", Text: "free -h", Cost: "free"}
-	lookMac      = cause.Cure{Fix: "close_other_apps", If: onMac, Title: "Quit what holds the most memory", Told: "Activity Monitor, tab Memory, sorted by Memory. GPU and programs share the RAM, so browsers and other models count.", Cost: "free"}
+	lookShared   = cause.Cure{Fix: "close_other_apps", If: shared, Title: "Free RAM: an integrated GPU uses it", Told: "Most Intel GPUs have no memory of their own. Close what holds the most RAM, or give the container more. A separate card (Arc) shows its memory in `xpu-smi ps`.", Kind: "shell", Text: "free -h", Cost: "free"}
+	lookMac      = cause.Cure{Fix: "close_other_apps", If: onMac, Title: "Quit what holds the most memory", Told: "Activity Monitor, Memory tab, sorted by Memory. The GPU uses the same RAM, so browsers and other models count.", Cost: "free"}
 
 	lookWays = []cause.Way{
 		{For: "Windows", Text: "Task Manager, Performance, GPU, \"Dedicated GPU memory\"."},
 		{For: "Linux", Text: "`nvidia-smi`, `rocm-smi --showpids`, or `intel_gpu_top`, by the card's maker."},
 	}
 
-	windowsRAM  = cause.Cure{Fix: "raise_pagefile", If: reader.OnWindows, Title: "Enlarge the page file", Told: "Windows refuses memory when \"Committed\" (Task Manager, Performance, Memory) is at its limit, even if RAM is free. Advanced system settings, Performance, Settings, Advanced, Virtual memory: system managed, on a drive with space; restart.", Cost: "disk space and a restart"}
-	windowsLook = cause.Cure{Fix: "close_other_apps", If: reader.OnWindows, Title: "Close the programs with the largest commit size", Told: "Task Manager, Details, column \"Commit size\" (right-click the column header to add it): browsers, other models, an earlier run.", Cost: "free"}
-	linuxLook   = cause.Cure{Fix: "close_other_apps", If: when.All(when.Not(reader.OnWindows), when.Not(onMac), when.Not(podded)), Title: "Check what holds the RAM, or which limit refused", Told: "If \"available\" is large while it fails, a limit refused: the shell's (`ulimit -v`) or a container's (`cat /sys/fs/cgroup/memory.max` inside it). Otherwise stop what is large.", Kind: "shell", Text: "free -h; ps -eo pid,rss,args --sort=-rss | head", Cost: "free"}
-	swap        = cause.Cure{Fix: "add_swap", If: when.All(when.Not(reader.OnWindows), when.Not(onMac), when.Not(podded)), Title: "Add swap", Kind: "shell", Text: "sudo fallocate -l 16G /swapfile && sudo chmod 600 /swapfile\nsudo mkswap /swapfile && sudo swapon /swapfile", Cost: "16 GB of disk; slow while it is used"}
-	podLimit    = cause.Cure{Fix: "raise_memory_limit", If: podded, Title: "Raise the memory limit of the pod", Told: "`resources.limits.memory` of its container, in what makes the pod (Deployment, Job, Helm values, an operator's resource): twice what it is. `kubectl top pod --containers` shows the use.", Cost: "less room for other pods"}
+	windowsRAM  = cause.Cure{Fix: "raise_pagefile", If: reader.OnWindows, Title: "Enlarge the page file", Told: "Press Win+R, run `SystemPropertiesAdvanced`; Performance: Settings, Advanced, Virtual memory: Change. Tick \"Automatically manage\", or set a custom size: initial 16384, maximum 65536 MB. Restart.", Cost: "disk space and a restart"}
+	windowsLook = cause.Cure{Fix: "close_other_apps", If: reader.OnWindows, Title: "Close the programs that have reserved the most", Told: "Task Manager, Details: right-click a column header, Select columns, \"Commit size\". Sort by it and close what you do not need: browsers, other models, an earlier run.", Cost: "free"}
+	linuxLook   = cause.Cure{Fix: "close_other_apps", If: when.All(when.Not(reader.OnWindows), when.Not(onMac), when.Not(podded)), Title: "Check what fills the RAM, or which limit was hit", Told: "If \"available\" stays large while it fails, a limit was hit: `ulimit -v` in the shell, `cat /sys/fs/cgroup/memory.max` in a container. Otherwise stop the largest process.", Kind: "shell", Text: "free -h; ps -eo pid,rss,args --sort=-rss | head", Cost: "free"}
+	swap        = cause.Cure{Fix: "add_swap", If: when.All(when.Not(reader.OnWindows), when.Not(onMac), when.Not(podded)), Title: "Add swap", Kind: "shell", Text: "sudo fallocate -l 16G /swapfile && sudo chmod 600 /swapfile\nsudo mkswap /swapfile && sudo swapon /swapfile", Cost: "16 GB of disk, and slow when used"}
+	podLimit    = cause.Cure{Fix: "raise_memory_limit", If: podded, Title: "Raise the memory limit of the pod", Told: "Double `resources.limits.memory` of its container, where the pod is defined (Deployment, Job, Helm values, an operator's resource). `kubectl top pod --containers` shows the use.", Cost: "less room for other pods"}
 )
 
 // podded: it ran in a pod of Kubernetes, whose reader has no machine.

@@ -18,17 +18,17 @@ func onset(c *ledger.Case) map[string]string {
 	}
 	switch {
 	case fullBefore(c):
-		out["crumb"] = units.Amount(ledger.Requested(c)) + " is very little: memory was nearly full before, so what fills it matters."
+		out["crumb"] = units.Amount(ledger.Requested(c)) + " is very little, so memory was nearly full already: find out what fills it."
 	case after(c):
-		out["when"] = "It had run for a while before, so one input was larger than those before it, or results are kept."
+		out["when"] = "It ran well for a while before. So either this input was larger than earlier ones, or results are kept and memory climbs."
 	case onMac(c) || shared(c):
-		out["when"] = "This GPU shares the computer's RAM: whatever else is in RAM leaves less for it."
+		out["when"] = "This GPU shares the computer's RAM, so everything else in RAM leaves less for it."
 	case used > 0 && 4*used < total:
-		out["when"] = "The pasted table shows " + out["shown"] + " in use by others or by the desktop, so it is this program's own need."
+		out["when"] = "The pasted table shows only " + out["shown"] + " in use. If it was taken before the start, this program itself needs more than the card has."
 	case inRAM(c):
-		out["when"] = "If it fails with a small input too, a limit, a wrong size or a full machine is the reason; if not, the input."
+		out["when"] = "If a small input works, this input is too large. If a small input fails too, the reason is a limit, a wrong size or a full machine."
 	default:
-		out["when"] = "If the card is nearly full before the program starts, something else holds it; if not, the work at a time is too much for it."
+		out["when"] = "Look at the card before the program starts. If it is nearly full then, something else holds the memory. If it is nearly empty, this program needs more than the card has."
 	}
 	return out
 }
@@ -66,17 +66,17 @@ func less(c *ledger.Case) string {
 	work := c.Reader.Work
 	switch {
 	case c.Training():
-		return "Halve the batch size by the script's option or configuration; if it is 1 already, use smaller samples."
+		return "Halve the batch size in the script's options or configuration file. If it is 1 already, use smaller images or shorter sequences."
 	case work == "text-inference":
-		return "Half the context length, and fewer requests at a time."
+		return "Halve the context length, and serve fewer requests at a time."
 	case slices.Contains(pictures, work):
-		return "Half the width and height is a quarter; one image at a time, in tiles where the program has them."
+		return "Halve the width and height: that takes about a quarter of the memory. Process one image at a time, or in tiles if the program can."
 	case work == "audio":
-		return "Shorter pieces, one at a time."
+		return "Split the recording into shorter parts, and process one at a time."
 	case byCode(c):
-		return "Try a tenth of the input. If it runs, work in blocks, and write each result out before the next."
+		return "Try a tenth of the input. If it runs, process the data in blocks, and write out each result before the next block."
 	}
-	return "The program's own setting for work at a time (batch, tile or block size, threads, jobs or requests side by side) at half of its present value; where it has none, a smaller input."
+	return "Halve the program's setting for how much it works on at once: batch, tile or block size, threads, jobs or parallel requests. If it has none, use a smaller input."
 }
 
 // tooLittle: the log counts less free RAM than was asked for.

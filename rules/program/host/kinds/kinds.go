@@ -20,14 +20,14 @@ type Program struct {
 const Share = "an amount, a fifth below what it may have"
 
 const (
-	innodb   = "set `innodb_buffer_pool_size` (a quarter of the RAM where other programs run beside it) and `max_connections` in my.cnf"
-	prefork  = "set `MaxRequestWorkers` (about the free RAM divided by what one takes)"
-	doris    = "set `mem_limit` in be.conf to " + Share + ": a share such as 90% is, in older releases, one of the machine's RAM and not of the container's; then update it"
-	guest    = "give the virtual machine less RAM (`-m`, libvirt's `<memory>`), or run fewer of them: QEMU itself takes a few hundred MB for each on top"
+	innodb   = "set `innodb_buffer_pool_size` in my.cnf (a quarter of the RAM if other programs share the machine), and a lower `max_connections`"
+	prefork  = "set `MaxRequestWorkers` (about the free RAM divided by the size of one process)"
+	doris    = "set `mem_limit` in be.conf to " + Share + ": in older releases a percentage counts the machine's RAM, not the container's"
+	guest    = "give the virtual machine less RAM (`-m`, libvirt's `<memory>`), or run fewer of them: QEMU itself needs a few hundred MB more for each"
 	tabs     = "close tabs and extensions that are not needed"
-	golang   = "set `GOMEMLIMIT` in its environment (`GOMEMLIMIT=6GiB`, four fifths of what it may have; programs built with Go 1.19 and later): garbage goes earlier then. What it really needs stays: see its own cache and concurrency settings"
-	ledgerOf = "compare the RAM with what its guide for operators asks for (a full node of Sui: 128 GB), and prune or switch off indexes where it can; after an update try the release before, or a newer one"
-	desktop  = "log out and in again; where it comes back, switch its extensions off"
+	golang   = "set `GOMEMLIMIT` in its environment, such as `GOMEMLIMIT=6GiB` (four fifths of what it may use; Go 1.19 and later): garbage is then collected earlier. If it really needs that much, lower its own cache or concurrency settings"
+	ledgerOf = "compare the RAM with what its operator guide asks for (a full node of Sui: 128 GB), and turn on pruning or turn off indexes. If an update brought it, try the release before, or a newer one"
+	desktop  = "log out and in again; if it comes back, turn its extensions off"
 )
 
 // programs, with upstream's documentation of each bound: dev.mysql.com/doc

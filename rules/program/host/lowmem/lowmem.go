@@ -57,13 +57,13 @@ func zoneFigures(c *ledger.Case) map[string]string {
 var Cards = []cause.Card{{
 	ID: "linux/lowmem-reserved", Kinds: []fact.Kind{fact.KernelKill, fact.PlainHost}, If: reservedLowmem, Figures: zoneFigures,
 	Cause: cause.HostMemory, Weight: cause.Decisive,
-	Headline: "ran out of low memory: {zone_cma} of the {zone_free} free in it is kept for drivers",
-	Means:    "The report of the kernel counts {zone_free} as free in the zone that the kernel needs for itself, but {zone_cma} of that is CMA, an area for drivers which only movable pages may borrow. {zone_left} is left, below the minimum of {zone_min}.[[ {high} of RAM is HighMem, which a 32-bit kernel cannot use for its own data.]][[ The {swap} of free swap does not help either.]] Whatever was killed need not be large.",
-	Not:      "More swap, more RAM, a smaller model, closing other programs, fewer workers, or limits for programs: what is short is the kernel's own zone.",
+	Headline: "ran out of the kernel's own RAM: {zone_cma} of the free {zone_free} is kept for drivers",
+	Means:    "The kernel needs memory from a special zone (\"low memory\") for itself. {zone_free} is free there, but {zone_cma} of that is CMA, which is kept for drivers. Only {zone_left} is left, below the minimum of {zone_min}.[[ {high} of RAM is HighMem, which a 32-bit kernel cannot use for its own data.]][[ The {swap} of free swap does not help either.]] Whatever was killed need not be large.",
+	Not:      "More swap, more RAM, closing other programs, or limits for programs: the kernel's own zone is short.",
 	Cures: []cause.Cure{
-		{Fix: "upgrade_version", If: highMem, Title: "Start a 64-bit kernel", Told: "It has no HighMem: all RAM serves the kernel. Raspberry Pi (3, 4 and newer): `arm_64bit=1` in config.txt, then a restart; 32-bit programs go on working. Other boards and PCs: a 64-bit image.", Cost: "a restart, or an installation"},
-		{Fix: "limit_framework_preallocation", Title: "Reserve less for drivers (CMA)", Told: "`cma=64M` on the kernel's command line (Raspberry Pi: cmdline.txt, or `dtoverlay=vc4-kms-v3d,cma-64` in config.txt), then a restart. `grep Cma /proc/meminfo` shows the size. Cameras and large screens need more than that.", Cost: "perhaps no room for camera or video"},
-		{Fix: "upgrade_version", If: when.Not(highMem), Title: "Update the kernel", Told: "The newest one for the board: how it divides RAM between itself and CMA has changed several times.", Cost: "a restart"},
+		{Fix: "upgrade_version", If: highMem, Title: "Use a 64-bit kernel", Told: "It has no HighMem, so the kernel can use all RAM. Raspberry Pi 3 and newer: put `arm_64bit=1` into config.txt and restart; 32-bit programs still work. Other boards and PCs: install a 64-bit image.", Cost: "a restart, or an installation"},
+		{Fix: "limit_framework_preallocation", Title: "Reserve less for drivers (CMA)", Told: "Put `cma=64M` on the kernel's command line (Raspberry Pi: cmdline.txt, or `dtoverlay=vc4-kms-v3d,cma-64` in config.txt), then restart. `grep Cma /proc/meminfo` shows the size. Cameras and large screens need more.", Cost: "perhaps no room for camera or video"},
+		{Fix: "upgrade_version", If: when.Not(highMem), Title: "Update the kernel", Told: "Take the newest one for the board: how it divides RAM between itself and CMA has changed several times.", Cost: "a restart"},
 	},
 	Sources: []string{"linux/mm/show_mem.c", "linux/mm/page_alloc.c", "https://www.kernel.org/doc/html/latest/admin-guide/kernel-parameters.html", "https://github.com/raspberrypi/documentation/blob/master/documentation/asciidoc/computers/config_txt/boot.adoc"},
 }}

@@ -12,13 +12,13 @@ import (
 var oomdSwap = cause.Card{
 	ID: "linux/oomd-swap", Kinds: []fact.Kind{fact.OOMD}, Said: []string{"Swap Usage:"}, If: when.Not(when.Any(pressed, talos, FullSwap)),
 	Cause: cause.HostMemory, Weight: cause.Decisive, Figures: oomdGroup,
-	Headline: "(systemd-oomd) ended a whole group of programs: RAM and swap were nearly full",
-	Means:    "It was systemd-oomd, not the kernel. It lists groups by their swap, which it does when RAM and swap are both nearly full (over 90 % by default), and ends the group with the most, with all that runs in it.[[ {swarm} processes were in that one: all that is started from one terminal or desktop app shares a group, unless something multiplies.]]",
-	Not:      "Looking for \"Killed process\" in dmesg: the kernel did not do this. `journalctl -u systemd-oomd` shows it.",
+	Headline: "(systemd-oomd) killed a whole group of programs: RAM and swap were nearly full",
+	Means:    "It was systemd-oomd, not the kernel. When RAM and swap are both nearly full (over 90 % by default), it kills the group that uses the most swap, with everything that runs in it.[[ {swarm} processes were in that one: everything started from one terminal or desktop app shares a group, unless something multiplies.]]",
+	Not:      "Looking in dmesg: the kernel did not do this. Use `journalctl -u systemd-oomd`.",
 	Cures: []cause.Cure{
-		{Fix: "close_other_apps", Title: "Find what fills RAM and swap, and end or reduce it", Told: "The second command counts processes by name: hundreds of one kind point to jobs without a limit (`make -j8`, `pytest -n 4`, `xargs -P 4` set one).", Kind: "shell", Text: "systemd-cgtop -m   # the largest groups\nps -eo comm= | sort | uniq -c | sort -rn | head", Cost: "A look is free"},
-		{Fix: "raise_memory_limit", Title: "Start large jobs in a group of their own", Told: "Then only the job is ended, not your terminal with it. Put your own command in place of the last two words:", Kind: "shell", Text: "systemd-run --user --scope -p MemoryMax=50% python train.py", Cost: "It can still be ended itself"},
-		{Fix: "add_swap", Title: "Add swap, or do not let it end groups for swap", Told: "More swap moves the limit. Or `ManagedOOMSwap=auto` in place of `kill` on the slice that has it (`systemctl --user edit app.slice`, under `[Slice]`): then the kernel ends single processes, later.", Cost: "Disk; the machine may stall before"},
+		{Fix: "close_other_apps", Title: "Find what fills RAM and swap, and stop or reduce it", Told: "The second command counts processes by name. Hundreds of one kind point to jobs without a limit: set one with `make -j8`, `pytest -n 4` or `xargs -P 4`.", Kind: "shell", Text: "systemd-cgtop -m   # the largest groups\nps -eo comm= | sort | uniq -c | sort -rn | head", Cost: "free"},
+		{Fix: "raise_memory_limit", Title: "Start large jobs in a group of their own", Told: "Then only the job is killed, not your terminal with it. Put your own command in place of the last two words:", Kind: "shell", Text: "systemd-run --user --scope -p MemoryMax=50% python train.py", Cost: "it can still be killed itself"},
+		{Fix: "add_swap", Title: "Add swap, or stop it from killing for swap", Told: "More swap moves the limit. Or set `ManagedOOMSwap=auto` instead of `kill` on the slice that has it (`systemctl --user edit app.slice`, under `[Slice]`). Then the kernel kills single processes, later.", Cost: "disk; the machine may stall first"},
 	},
 	Sources: []string{"systemd/src/oom/oomd-util.c", "systemd/man/oomd.conf.xml", "systemd/man/systemd.resource-control.xml"},
 }

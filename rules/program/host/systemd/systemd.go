@@ -23,29 +23,29 @@ var Cards = []cause.Card{
 		ID: "linux/units", Kinds: []fact.Kind{fact.KernelKill}, Said: []string{reported}, Unsaid: kernelLines, If: several, Figures: figures,
 		Cause: cause.HostMemory, Weight: cause.Decisive,
 		Headline: "killed processes of several services: {units}",
-		Means:    "These lines are systemd's account; the kernel did the killing, and its own lines, which are not here, name each victim and who held how much. Services that have nothing to do with each other were hit, so most likely the machine as a whole was short, not one service at its limit.",
-		Not:      "Restarting the service that was hit: the kernel ends what is large, not what grew.",
+		Means:    "systemd only reports it; the kernel killed them. The kernel's own lines, which are not here, name each process and what it held. Unrelated services were hit, so most likely the whole machine was out of memory, not one service at its limit.",
+		Not:      "Only restarting the killed service: the kernel kills what is large, not what grew.",
 		Cures:    []cause.Cure{look("Find the largest process at that moment"), bound, swap},
 		Sources:  []string{"systemd/src/core/unit.c", "linux/mm/oom_kill.c"},
 	},
 	{
 		ID: "linux/unit", Kinds: []fact.Kind{fact.KernelKill}, Said: []string{reported}, Unsaid: kernelLines, Figures: figures,
 		Cause: cause.HostMemory, Weight: cause.Decisive,
-		Headline: "killed a process[[ of {units}]] for memory",
-		Means:    "This line is systemd's account; the kernel did the killing, and its own lines, which are not here, say whether the unit had reached a limit of its own (\"Memory cgroup out of memory\") or the machine was full (\"Out of memory\"). By default systemd then stops the rest of the unit (`OOMPolicy=stop`).",
-		Cures:    []cause.Cure{look("See whether it was the unit's limit or the machine"), limit, swap},
+		Headline: "killed a process[[ of {units}]] because memory ran out",
+		Means:    "systemd only reports it; the kernel killed the process. The kernel's own lines, which are not here, say whether the unit reached its own limit (\"Memory cgroup out of memory\") or the machine was full (\"Out of memory\"). By default systemd then stops the rest of the unit.",
+		Cures:    []cause.Cure{look("Check whether it was the unit's limit or the machine"), limit, swap},
 		Sources:  []string{"systemd/src/core/unit.c", "systemd/man/systemd.service.xml"},
 	},
 }
 
 func look(title string) cause.Cure {
-	return cause.Cure{Fix: "close_other_apps", Title: title, Told: "The kernel prints a table of all processes (rss in pages of 4 KiB) and the one that it killed:", Kind: "shell", Text: "journalctl -k --no-pager | grep -iE 'oom-kill|killed process|memory cgroup' | tail -20", Cost: "a look is free"}
+	return cause.Cure{Fix: "close_other_apps", Title: title, Told: "The kernel log names the killed process. Just before that it lists all processes (rss counts pages of 4 KiB):", Kind: "shell", Text: "journalctl -k --no-pager | grep -iE 'oom-kill|killed process|memory cgroup' | tail -20", Cost: "free"}
 }
 
 // What to do once the victim is known.
 var (
-	bound = cause.Cure{Fix: "lower_parallel", Title: "Bound what grew", Told: "If it comes at regular times, look at timers and cron jobs: run them one after another. A limit for the unit that grew (`sudo systemctl edit UNIT`, `[Service]`, `MemoryMax=4G`) makes the kernel end that one, and leaves the others alone.", Cost: "that unit is ended earlier"}
-	limit = cause.Cure{Fix: "raise_memory_limit", Title: "If it was the unit's own limit: raise it", Told: "`systemctl show UNIT -p MemoryMax -p MemoryPeak` shows limit and peak (UNIT: the one in that line); above the peak: `sudo systemctl set-property UNIT MemoryMax=8G`. If memory only climbs, the program leaks: update it.", Cost: "less for the rest of the machine"}
+	bound = cause.Cure{Fix: "lower_parallel", Title: "Limit what grew", Told: "If it happens at regular times, look at timers and cron jobs, and run them one after another. Give the unit that grew a limit: `sudo systemctl edit UNIT`, then `MemoryMax=4G` under `[Service]`. The kernel then kills that one, and leaves the others alone.", Cost: "that unit is killed earlier"}
+	limit = cause.Cure{Fix: "raise_memory_limit", Title: "If it was the unit's own limit: raise it", Told: "`systemctl show UNIT -p MemoryMax -p MemoryPeak` shows limit and peak (UNIT: the one in that line). Set it above the peak: `sudo systemctl set-property UNIT MemoryMax=8G`. If memory only climbs, the program leaks: update it.", Cost: "less for the rest of the machine"}
 	swap  = cause.Cure{Fix: "add_swap", Title: "If the machine was full: add swap, or RAM", Kind: "shell", Text: "sudo fallocate -l 8G /swapfile && sudo chmod 600 /swapfile\nsudo mkswap /swapfile && sudo swapon /swapfile", Cost: "8 GB of disk; slow while it is used"}
 )
 
