@@ -150,7 +150,7 @@ func (p *page) why(in *diagnose.Incident) {
 func doubt(in *diagnose.Incident) string {
 	c := in.Causes[0]
 	if c.ID == "unknown" || in.Knowledge != nil && in.Knowledge.Open && c.Confidence < likely {
-		return "open"
+		return "not certain"
 	}
 	return chance(c.Confidence)
 }

@@ -70,7 +70,7 @@ func chance(p float64) string {
 	case p >= perhaps:
 		return "perhaps"
 	}
-	return "open"
+	return "not certain"
 }
 
 // shortNames are the fixes that are heard of everywhere, as people call them.

@@ -151,7 +151,7 @@ func (t teller) short(told string) string {
 // shares are how parts of a memory are told in a sentence.
 var shares = map[string]string{
 	ledger.PartWeights: "weights", ledger.PartCache: "KV cache", ledger.PartCompute: "working memory", ledger.PartTensors: "tensors in use",
-	ledger.PartUnused: "reserved but not in use", ledger.PartDriver: "driver and libraries", ledger.PartLibraries: "driver and other libraries of the process",
+	ledger.PartUnused: "reserved but unused", ledger.PartDriver: "driver and libraries", ledger.PartLibraries: "driver and other libraries of the process",
 	ledger.PartBuffers: "other buffers", ledger.PartOthers: "outside this process", ledger.PartKept: "left free on purpose", ledger.PartUnknown: "driver, others or free",
 }
 
@@ -177,7 +177,7 @@ func (t teller) holders() string {
 		case t.Root(fact.TorchAsync): // it does not count what it keeps
 			name = "driver, what its allocator keeps unused, and other programs"
 		case t.Free.Has():
-			name = "driver, libraries and other programs"
+			name = "driver and other programs"
 		}
 		if name == "" || p.Bytes*200 < m.TotalBytes {
 			continue

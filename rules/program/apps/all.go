@@ -6,7 +6,7 @@ import "github.com/oomdoc/oomdoc/rules/program"
 // programs. Of clues that weigh the same the earlier counts.
 var All = []*program.Program{
 	&WhisperJAV, &PyVideoTrans, &VideoLingo, &WhisperLive, &Speaches, &Subgen, &NoScribe, &AIVoiceCloning, &VoiceStudio, &AllTalk, &Ebook2Audiobook, &SeedVC, &YuE, &DiffRhythm, &MMAudio,
-	&ZipVoice, &MozillaTTS, &Immich, &Frigate, &HomeAssistant, &VoiceChanger, &DotsOCR,
+	&ZipVoice, &MozillaTTS, &Immich, &Frigate, &VoiceChanger, &DotsOCR,
 	&WhisperX, &WhisperASR, &InsanelyFast, &WhisperCTranslate2, &FasterWhisper, &Whisper, &CoquiTTS, &Bark, &RVC, &SoVITS, &GPTSoVITS, &F5TTS, &FishSpeech,
 	&ACEStep, &CosyVoice, &IndexTTS, &ChatTTS, &VibeVoice, &Chatterbox, &Zonos, &Tacotron2, &VITS, &StyleTTS2, &Tortoise, &MeloTTS, &StableAudioTools,
 	&DiffSinger, &VoiceCraft, &Amphion, &ParlerTTS, &Dia, &Moshi, &UVR, &Spleeter, &OpenVoice, &SparkTTS, &Nougat, &Surya, &Marker, &Docling, &MinerU,

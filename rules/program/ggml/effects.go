@@ -210,6 +210,4 @@ func shortContext(c *ledger.Case) bool {
 
 // mmapRefused: the file itself could not be mapped. That takes address space,
 // no memory, so a limit on address space (ulimit -v, LimitAS) is what refused.
-func mmapRefused(c *ledger.Case) bool {
-	return c.Contains("mmap failed: cannot allocate memory")
-}
+func mmapRefused(c *ledger.Case) bool { return c.Contains("mmap failed: cannot allocate memory") }

@@ -121,9 +121,7 @@ func wholeTexts(c *ledger.Case) bool {
 }
 
 // fewWeights: they are far from what Metal recommends at most.
-func fewWeights(c *ledger.Case) bool {
-	return budgetOf(c).Weights*10 < ledger.SizeOf(c.F().Limit)*6
-}
+func fewWeights(c *ledger.Case) bool { return budgetOf(c).Weights*10 < ledger.SizeOf(c.F().Limit)*6 }
 
 // belowMetalLimit: Metal refused one buffer far below the working set.
 func belowMetalLimit(c *ledger.Case) bool {
@@ -146,9 +144,8 @@ func unified(c *ledger.Case) bool { return SharedMemoryCard(c) != "" && !ledger.
 
 // OddCard: the processor's own graphics failed, beside a real card.
 func OddCard(c *ledger.Case) bool {
-	device := c.F().Device
-	if device == nil || SharedMemoryCard(c) != "" || !c.Root(fact.GGMLRuntime, fact.GGMLAlloc, fact.GGMLLimit) {
+	if device := c.F().Device; device == nil || SharedMemoryCard(c) != "" || !c.Root(fact.GGMLRuntime, fact.GGMLAlloc, fact.GGMLLimit) {
 		return false
 	}
-	return slices.ContainsFunc(c.Facts.Devices, func(d fact.Device) bool { return d.Index == int(device.Value) && books.SharesMemory(d.Name) })
+	return slices.ContainsFunc(c.Facts.Devices, func(d fact.Device) bool { return d.Index == int(c.F().Device.Value) && books.SharesMemory(d.Name) })
 }

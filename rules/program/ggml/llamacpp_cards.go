@@ -58,9 +58,7 @@ var (
 )
 
 // host holds where it was refused in system memory.
-func host(parts ...string) func(*ledger.Case) bool {
-	return when.All(buffer(parts...), ledger.InHost)
-}
+func host(parts ...string) func(*ledger.Case) bool { return when.All(buffer(parts...), ledger.InHost) }
 
 func severalSlots(c *ledger.Case) bool { return count(c, "n_seq_max", 256) > 1 || slots(c) > 1 }
 

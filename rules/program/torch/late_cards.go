@@ -22,7 +22,7 @@ var lateCards = []cause.Card{
 		Headline: "ran out of memory in the backward pass",
 		Means:    "[[{second} ]]The forward pass fitted. The backward pass adds gradients to the stored activations, usually the peak of a training step. Often a slightly smaller batch or input is enough. If batch size 1 fails too, the model is too large: full training with Adam takes about 16 bytes per parameter, a LoRA about 2.",
 		Not:      "`empty_cache()` in the loop: it frees only what no tensor uses.",
-		Later:    cures.Kept, Figures: secondStep, Cures: []cause.Cure{loosePieces, looseBefore, cures.HalveStep, halveOld, keepSecond, cures.CheaperTraining, cures.LooseToo, cures.LighterOptimizer, cures.BiggerCard},
+		Later:    cures.Kept, Figures: secondStep, Cures: []cause.Cure{loosePieces, looseBefore, cures.HalveStep, cures.HalveOld, keepSecond, cures.CheaperTraining, cures.LooseToo, cures.LighterOptimizer, cures.BiggerCard},
 		Sources: []string{"pytorch/torch/autograd/__init__.py", "https://pytorch.org/docs/stable/checkpoint.html"},
 	},
 	{
@@ -64,7 +64,7 @@ var lateCards = []cause.Card{
 		Means: "{refuser}.[[ {doing}]] Either this program or another one filled the GPU; `nvidia-smi` shows which.",
 		Not:   "{no_settings}.",
 		Later: "{later}", Figures: driverFigures,
-		Cures:   []cause.Cure{cures.HalveStep, halveOld, cures.EndListed, cures.LookFirst, cures.OneOfMany, keptOld, cures.CheaperTraining, cures.SmallerModel, cures.BiggerCard},
+		Cures:   []cause.Cure{cures.HalveStep, cures.HalveOld, cures.EndListed, cures.LookFirst, cures.OneOfMany, keptOld, cures.CheaperTraining, cures.SmallerModel, cures.BiggerCard},
 		Sources: []string{"pytorch/c10/cuda/CUDAException.cpp", cudaNotes},
 	},
 	{
@@ -80,7 +80,7 @@ var lateCards = []cause.Card{
 			cures.EndListed, cures.RuntimeFirst, cures.LookFirst,
 			{Fix: "lower_batch_size", If: when.Not(when.Any(ledger.Before2020, (*ledger.Case).Training)), Title: emptyFirst, Cost: "slower", Told: cures.AnyWork + " If even a small input fails, use the program's low-VRAM or offload option, 16 bit in place of 32, or a smaller model.", Ways: cures.HalveStep.Ways},
 			{Fix: "lower_batch_size", If: when.All((*ledger.Case).Training, when.Not(ledger.Before2020)), Title: emptyFirst, Cost: "slower", Told: cures.AnyWork, Ways: cures.HalveStep.Ways},
-			{Fix: "lower_batch_size", If: ledger.Before2020, Title: emptyFirst, Cost: "slower", Told: cures.AnyWork, Ways: halveOld.Ways[:2]},
+			{Fix: "lower_batch_size", If: ledger.Before2020, Title: emptyFirst, Cost: "slower", Told: cures.AnyWork, Ways: cures.HalveOld.Ways[:2]},
 			{Fix: "restart_session", Title: "If it fails even with an empty GPU and a small input: restart", Cost: "the session is lost", Told: "Restart the notebook kernel, then the machine: a crashed process can leave the driver in a bad state. Start with `CUDA_LAUNCH_BLOCKING=1` to see the line that really fails. With several GPUs, try another (`CUDA_VISIBLE_DEVICES=1`)."},
 		},
 		Sources: []string{"pytorch/c10/cuda/CUDAException.cpp", "https://github.com/MIC-DKFZ/nnUNet/issues/318"},

@@ -15,9 +15,6 @@ import (
 // keptOld is for a PyTorch so old that little else is to be had.
 var keptOld = cause.Cure{Fix: "detach_accumulated", If: when.All(ledger.Before2020, cures.LateStep), Title: "If it fails only after many steps: stop keeping tensors", Cost: "none", Told: "Use `total += loss.item()`, not `total += loss`. Evaluate under `torch.no_grad()`, and load checkpoints with `torch.load(path, map_location=\"cpu\")`."}
 
-// halveOld is for a PyTorch before autocast and inference_mode.
-var halveOld = cures.HalveOld
-
 // boundFirst is boundLargest where samples vary in length by their nature.
 var boundFirst = cause.Cure{Fix: boundLargest.Fix, If: varies, Title: "Limit the largest batch, and see whether memory climbs", Cost: boundLargest.Cost, Told: boundLargest.Told, Kind: "python", Text: keepNumbers.Text}
 

@@ -173,9 +173,7 @@ func beside(c *ledger.Case) map[string]string {
 }
 
 // bare: nothing tells which program it was, nor what it was doing.
-func bare(c *ledger.Case) bool {
-	return len(c.Stack) == 1 && c.Phase == "unknown" && !c.Training()
-}
+func bare(c *ledger.Case) bool { return len(c.Stack) == 1 && c.Phase == "unknown" && !c.Training() }
 
 // slackCard is about memory that lies unused in pieces.
 func slackCard(id string, weight cause.Level, holds func(*ledger.Case) bool) cause.Card {

@@ -221,9 +221,7 @@ func otherOnMac(c *ledger.Case) int64 {
 }
 
 // beyondMac: this program's share alone is more than the Mac has.
-func beyondMac(c *ledger.Case) bool {
-	return c.Mine.Bytes+otherOnMac(c) > macRAM(c)
-}
+func beyondMac(c *ledger.Case) bool { return c.Mine.Bytes+otherOnMac(c) > macRAM(c) }
 
 // filledOnMac: tensors alone fill it, up to a crumb that was refused.
 func filledOnMac(c *ledger.Case) bool {

@@ -121,7 +121,7 @@ var samCards = []cause.Card{
 		ID: "segment-anything/encoder", Kinds: refused, Said: []string{"image_encoder.py", "add_decomposed_rel_pos", "in set_image", "in set_torch_image"},
 		If: ownCard, Cause: cause.ModelTooLarge, Weight: cause.Decisive, Headline: "ran out of memory in the image encoder", Figures: filled,
 		Means: "SAM's image encoder always works at 1024 x 1024, whatever the size of your image. vit_h takes several GB (2.4 GB of weights), vit_b about a third of that.",
-		Not:   "A smaller image or `points_per_batch`: the encoder does the same work.",
+		Not:   "A smaller image: the encoder always works at 1024 x 1024.",
 		Cures: []cause.Cure{
 			{Fix: "use_smaller_model"},
 			{Fix: "half_precision", Title: "Run it in 16 bit, without gradients", Kind: "python", Text: "with torch.inference_mode(), torch.autocast(\"cuda\", dtype=torch.float16):\n    predictor.set_image(image)", Cost: "Hardly any quality."},

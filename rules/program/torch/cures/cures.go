@@ -213,30 +213,6 @@ func off(c *ledger.Case, setting string) (name string, is bool) {
 	return "`" + step.OptionName(s) + "`", ok && s.Value != "true"
 }
 
-// Cheaper is how a step of the same size takes less with the PyTorch of its time,
-// without what is on already.
-func Cheaper(c *ledger.Case) string {
-	var ways []string
-	latest := code.Latest(c)
-	for _, w := range []struct {
-		measure, told string
-		since         int
-	}{
-		{fact.MixedPrecision, "16 bit (`torch.autocast(\"cuda\")`)", 106},
-		{fact.Checkpoints, "gradient checkpointing (a quarter slower)", 0},
-		{fact.SmallOptimizer, "8-bit Adam (`bitsandbytes`)", 111},
-		{fact.Adapters, "LoRA", 111},
-	} {
-		if (latest == 0 || latest >= w.since) && !ledger.Has(c, w.measure) {
-			ways = append(ways, w.told)
-		}
-	}
-	if len(ways) == 0 {
-		return ""
-	}
-	return strings.Join(ways, ", ") + "."
-}
-
 // scene is batch with what the card's size says of it.
 func scene(c *ledger.Case) map[string]string {
 	figures := Batch(c)
@@ -262,20 +238,7 @@ func scene(c *ledger.Case) map[string]string {
 	if trainerArguments(c) != "" {
 		figures["checkpointer"] = "`--gradient_checkpointing`, in TrainingArguments `gradient_checkpointing=True`"
 	}
-	figures["autocast"], figures["half16"], figures["scaled"], figures["scaler"] = autocast(c), "`torch.autocast(\"cuda\", dtype=torch.float16)`", " (in training with a `GradScaler`)", ", with a `GradScaler`"
-	if since, _ := c.Fact("torch_since"); since.Text == "1.4" {
-		figures["half16"] = "`torch.cuda.amp.autocast()` (PyTorch 1.6 and later)"
-	} else if sinceAmpere(c) {
-		figures["half16"], figures["scaled"], figures["scaler"] = "`torch.autocast(\"cuda\", dtype=torch.bfloat16)`", "", ""
-	}
-	figures["cheaper_step"] = "Turn on mixed precision and gradient checkpointing"
-	if strings.HasSuffix(figures["autocast"], "already; gradient") || figures["autocast"] == "Gradient" {
-		figures["cheaper_step"] = "Turn on gradient checkpointing"
-	}
-	figures["cheaper_how"] = figures["autocast"] + " checkpointing (" + figures["checkpointer"] + ") recomputes activations instead of storing them."
-	if figures["autocast"] == "Gradient" {
-		figures["cheaper_how"] = "Call the large layers through " + figures["checkpointer"] + ": their activations are recomputed instead of stored."
-	}
+	narrower(c, figures)
 	figures["smaller_model"] = smallerModel(figures["bits"], figures["files"])
 	figures["sixteen"] = sixteen(c)
 	maps.Copy(figures, StepFigures(c, figures["less"]))

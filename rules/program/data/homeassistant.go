@@ -1,4 +1,4 @@
-package apps
+package data
 
 import (
 	"github.com/oomdoc/oomdoc/internal/units"
