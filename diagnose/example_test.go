@@ -107,7 +107,7 @@ func Example_markdown() {
 	}
 	page := render.Markdown(report, render.Options{Layout: render.Layout{Width: 80}, Brief: true})
 	fmt.Println(strings.SplitN(page, "\n", 6)[2])
-	// Output: It asked GPU 0 for 2.00 GiB more; 0.79 GiB of the 8.00 GiB was left beside what
+	// Output: It needed 2.00 GiB more on GPU 0, but beside what it held only 0.79 GiB of the
 }
 
 // What the log gives away in one place is masked in all others.

@@ -37,8 +37,8 @@ var sizeCards = []cause.Card{
 		Means:    "The number in the message is not a real size: it is negative, or more than any machine has. Usually a length overflowed 32 bits or became negative, a file is damaged, or two library versions do not fit each other. Memory is most likely not short.",
 		Not:      "More memory, swap, or closing programs.",
 		Cures: []cause.Cure{
-			{Fix: "fix_shape", Title: "Try a small input that surely works", Told: "If it runs, the other input is damaged, empty or too large: download or create it again. If it fails too, it is a bug or a broken installation.", Cost: "some minutes"},
 			{Fix: "upgrade_version", Title: "Update or reinstall the program or library", Told: "Take the newest release, or the one before it. If the error stays, report it with this number and the smallest input that shows it.", Cost: "some minutes"},
+			{Fix: "fix_shape", Title: "Try a small input that surely works", Told: "If it runs, the other input is damaged, empty or too large: download or create it again. If it fails too, it is a bug or a broken installation.", Cost: "some minutes"},
 			{Fix: "lower_batch_size", Title: "Halve the batch, length or image size", Told: "If that helps, a count went past 2^31 (2,147,483,648), which 32 bits cannot hold.", Cost: "slower"},
 		},
 		Sources: []string{"https://en.cppreference.com/w/cpp/language/implicit_conversion"},
@@ -49,8 +49,8 @@ var sizeCards = []cause.Card{
 		Means:    "No machine has that much. Usually a length overflowed 32 bits or became negative, a file is damaged, or two library versions do not fit each other. Memory is most likely not short.",
 		Not:      "More memory, swap, or closing programs.",
 		Cures: []cause.Cure{
-			{Fix: "fix_shape", Title: "Try a small input that surely works", Told: "If it runs, the other input is damaged, empty or too large: download or create it again. If it fails too, it is a bug or a broken installation.", Cost: "some minutes"},
 			{Fix: "upgrade_version", Title: "Update or reinstall the program or library", Told: "Take the newest release, or the one before it. If the error stays, report it with this number and the smallest input that shows it.", Cost: "some minutes"},
+			{Fix: "fix_shape", Title: "Try a small input that surely works", Told: "If it runs, the other input is damaged, empty or too large: download or create it again. If it fails too, it is a bug or a broken installation.", Cost: "some minutes"},
 			{Fix: "lower_batch_size", If: model, Title: "Halve the batch, length or image size", Told: "If that helps, a count went past 2^31 (2,147,483,648), which 32 bits cannot hold.", Cost: "slower"},
 		},
 		Sources: []string{"https://en.cppreference.com/w/cpp/language/implicit_conversion"},

@@ -57,11 +57,11 @@ var LLaMAFactory = program.Program{
 // Axolotl is what is peculiar to axolotl's YAML file.
 var Axolotl = program.Program{
 	Name: "axolotl", Commands: []string{"axolotl"},
-	Work:     "text-training", Edits: "flags", Language: "python",
+	Work: "text-training", Edits: "flags", Language: "python",
 	Proofs: []string{"axolotl/", "[axolotl.", "axolotl.cli", "packing_efficiency_estimate"},
 	Beside: map[string][]string{"axolotl/": {"src/", "cli/", "train.py", "utils/", "core/", "monkeypatch/"}},
-	Like:  []*program.Program{&Transformers},
-	Cards: axolotlCards,
+	Like:   []*program.Program{&Transformers},
+	Cards:  axolotlCards,
 	Steps: map[string]func(*ledger.Case) []step.Step{
 		"lower_context": func(c *ledger.Case) []step.Step {
 			return []step.Step{{Kind: "config", Text: "sequence_len: " + shorterSample(c)}}
