@@ -61,7 +61,7 @@ var isaacCards = []cause.Card{{
 	Cures: []cause.Cure{
 		{Fix: "lower_batch_size", Title: "Fewer environments, or more minibatches", Told: "Half of the environments: `--num_envs` (IsaacGymEnvs: `num_envs=` at the end of the command). If only the update fails: twice the minibatches in the algorithm's config (`num_mini_batches`, `nminibatches`; rl_games: half the `minibatch_size`).", Cost: "Slower or noisier learning"},
 		{Fix: "expandable_segments", If: func(c *ledger.Case) bool { return c.Slack.Has() && c.Slack.Bytes*2 > ledger.Requested(c) }, Cost: "None"},
-		{Fix: "lower_resolution", Title: "Smaller observations", Told: "Fewer points of a point cloud, smaller or fewer cameras: they are kept for every environment and step.", Cost: "Detail"},
+		{Fix: "lower_resolution", Title: "Smaller observations", Told: "Fewer points of a point cloud, smaller or fewer cameras: they are kept for every environment and step.", Cost: "Less detail"},
 		look,
 	},
 	Sources: []string{"rl_games/README.md", "https://github.com/hyperplane-lab/RLAfford/issues/5"},

@@ -44,7 +44,7 @@ var openCVCards = []cause.Card{
 		Means: "OpenCV ran this step on the OpenCL device (a graphics card, often the integrated one), which could not make the buffer[[ of {asked}]]. A warp, resize or panorama with a wrong factor, focal length or rotation can make an image far larger than its input; plane and fisheye projections do so towards 90 degrees.",
 		Cures: []cause.Cure{
 			{Fix: "fix_shape", Title: "Print the size before that call", Told: "A warper tells its size first (`warper.warpRoi((w, h), K, R)`). If one image is ten times the others, it is badly registered: leave it out.", Kind: "python", Text: "print(img.shape, img.dtype)   # before the call that failed", Cost: "Free"},
-			{Fix: "lower_resolution", Title: "Use smaller images or another projection", Told: "Panoramas: `--warp spherical` or `cylindrical` instead of plane, lower `--work_megapix` and `--compose_megapix` (OpenCV's sample).", Cost: "Detail"},
+			{Fix: "lower_resolution", Title: "Use smaller images or another projection", Told: "Panoramas: `--warp spherical` or `cylindrical` instead of plane, lower `--work_megapix` and `--compose_megapix` (OpenCV's sample).", Cost: "Less detail"},
 			{Fix: "cpu_offload", Title: "Turn off OpenCL", Told: "`cv2.ocl.setUseOpenCL(False)` at the start of the script: it then runs in RAM.", Cost: "Slower"},
 		},
 		Sources: []string{"opencv/modules/core/src/ocl.cpp", "opencv/samples/python/stitching_detailed.py"},

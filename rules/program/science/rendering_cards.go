@@ -15,7 +15,7 @@ var direct3DCards = []cause.Card{
 		Means: "This GPU has next to no memory of its own (UMA): it uses RAM, of which Windows grants this program {limit} now. It uses {used}, so the next buffer was refused. About half the RAM is the most that a GPU may share, less while other programs fill it.",
 		Not:   "Reinstalling the driver, or only enlarging the page file.",
 		Cures: []cause.Cure{
-			{Fix: "lower_resolution", Title: "Lower the graphics settings", Own: true, Cost: "Detail"},
+			{Fix: "lower_resolution", Title: "Lower the graphics settings", Own: true, Cost: "Less detail"},
 			{Fix: "close_other_apps", Title: "Close browsers and launchers first", Told: "Task Manager, Performance, Memory: more free RAM means a larger share.", Cost: "Free"},
 			{Fix: "raise_memory_limit", Title: "Add RAM, or raise the share in the BIOS", Told: "BIOS setup: UMA frame buffer size, 2 GB or more.", Cost: "Money, or RAM for programs"},
 		},
@@ -27,7 +27,7 @@ var direct3DCards = []cause.Card{
 		Means: "Windows divides the card among all programs that draw: this one may have {limit} at the moment and uses {used}, so the next buffer was refused. Other programs on the card make its share smaller.",
 		Not:   "Reinstalling the driver.",
 		Cures: []cause.Cure{
-			{Fix: "lower_resolution", Title: "Lower the graphics settings", Own: true, Cost: "Detail"},
+			{Fix: "lower_resolution", Title: "Lower the graphics settings", Own: true, Cost: "Less detail"},
 			{Fix: "close_other_apps", Title: "Close other programs that use the card", Told: "Browsers, launchers, recorders; Task Manager, Details, column Dedicated GPU memory.", Cost: "Free"},
 		},
 		Sources: []string{"D3D12MemoryAllocator/src/D3D12MemAlloc.cpp", "https://learn.microsoft.com/en-us/windows/win32/api/dxgi1_4/ns-dxgi1_4-dxgi_query_video_memory_info"}, Figures: budgetFigures,

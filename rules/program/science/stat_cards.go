@@ -111,7 +111,7 @@ var matlabCallCards = []cause.Card{
 				{For: "Training, predict", Text: "half of the present mini-batch. Deep Learning Toolbox: `\"MiniBatchSize\"` in `trainingOptions` (128 by default), `predict` and `classify`; MatConvNet: `batchSize`, or a higher `numSubBatches`"},
 				{For: "Your own arrays", Text: "blocks of columns in a loop, `gather` each result, `clear` what is no longer needed"},
 			}},
-			{Fix: "half_precision", Title: "Use single instead of double", Kind: "text", Text: "`gpuArray(single(x))`, if the data are double: half the memory.", Cost: "Seven digits"},
+			{Fix: "half_precision", Title: "Use single instead of double", Kind: "text", Text: "`gpuArray(single(x))`, if the data are double: half the memory.", Cost: "Less precision"},
 		},
 		Sources: []string{gpuDeviceDoc},
 	},

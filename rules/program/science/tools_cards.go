@@ -19,7 +19,7 @@ var matlabCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Process smaller chunks", Told: "Print `size` of the arguments in that line; halve the number of items per call (a loop with `gather` after each), and use `single` instead of double.", Cost: "Time"},
 			{Fix: "upgrade_version", Title: "If it failed inside a package: update it", Told: "The innermost frame names it; search its issues for this message, and report the sizes of your data.", Cost: "Free"},
-			{Fix: "lower_resolution", Title: "Compute a smaller output image", Told: "Half the zoom of the output is a quarter of the pixels.", Cost: "Detail"},
+			{Fix: "lower_resolution", Title: "Compute a smaller output image", Told: "Half the zoom of the output is a quarter of the pixels.", Cost: "Less detail"},
 		},
 		Sources: []string{"https://www.mathworks.com/help/parallel-computing/gpudevice.html", "https://www.mathworks.com/help/parallel-computing/gpuarray.html"},
 	},
@@ -31,7 +31,7 @@ var matlabCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "restart_session", Title: "Check the card, then reset it", Told: "`gpuDevice` shows AvailableMemory; `reset(gpuDevice)` frees all that this MATLAB holds. If it is still low, another program has it (`!nvidia-smi`).", Cost: "All gpuArrays are lost"},
 			{Fix: "lower_batch_size", Title: "Lower the mini-batch size", Kind: "text", Text: "Half of the present value. Deep Learning Toolbox: `\"MiniBatchSize\"` in `trainingOptions` (128 by default) and `predict`; MatConvNet: `batchSize`, or a higher `numSubBatches`.", Cost: "Slower per epoch"},
-			{Fix: "half_precision", Title: "Use single instead of double", Kind: "text", Text: "`gpuArray(single(x))`, if the data are double: half the memory.", Cost: "Seven digits"},
+			{Fix: "half_precision", Title: "Use single instead of double", Kind: "text", Text: "`gpuArray(single(x))`, if the data are double: half the memory.", Cost: "Less precision"},
 		},
 		Sources: []string{"https://www.mathworks.com/help/parallel-computing/gpudevice.html"},
 	},
@@ -252,7 +252,7 @@ var paddleCards = []cause.Card{paddleGrows, {
 	Cures: []cause.Cure{
 		{Fix: "lower_batch_size", Title: "Halve the batch size", Told: "`batch_size` in the script, `batch_size` or `batch_size_per_card` in a YAML, or the script's option; half again if need be.", Cost: "Slower per sample"},
 		look,
-		{Fix: "lower_resolution", Title: "Use smaller images or shorter sequences", Told: "Half the width and height is a quarter of the activations; or half the maximum length.", Cost: "Detail"},
+		{Fix: "lower_resolution", Title: "Use smaller images or shorter sequences", Told: "Half the width and height is a quarter of the activations; or half the maximum length.", Cost: "Less detail"},
 	},
 	Sources: []string{"Paddle/paddle/fluid/memory/allocation/cuda_allocator.cc"},
 }}
