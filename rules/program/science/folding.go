@@ -10,18 +10,18 @@ import (
 // shorter is what all programs that fold proteins have in common: memory grows
 // with the square of the length and more.
 var shorter = program.Program{
-	Titles: map[string]string{"lower_context": "Fold a shorter construct", "bigger_gpu": "Use a card with more memory"},
+	Titles: map[string]string{"lower_context": "Fold a shorter construct", "bigger_gpu": "Use a GPU with more memory"},
 	Costs:  map[string]string{"lower_context": "The parts left out, and contacts between the pieces.", "cpu_offload": "Slower once it spills into system memory.", "lower_batch_size": "More runs for as many samples."},
 	Steps: steps{
-		"lower_context": step.Paste("text", "Leave out disordered ends and tags, or fold domains one by one with some overlap. Chains of a complex count together: 70 % of the length needs half the memory or less."),
-		"bigger_gpu":    step.Paste("text", "A card with more memory: the same length runs without changes on 40 or 80 GB."),
+		"lower_context": step.Paste("text", "Leave out disordered ends and tags, or fold single domains with some overlap. Chains of a complex count together: 70 % of the length needs half the memory or less."),
+		"bigger_gpu":    step.Paste("text", "The same input runs unchanged on a GPU with 40 or 80 GB."),
 	},
 	Useless: map[string]func(*ledger.Case) string{"bigger_gpu": aboveCards, "kill_stale_process": aboveCards},
 }
 
 func aboveCards(c *ledger.Case) string {
 	if beyond(c)["beyond"] != "" {
-		return "One request alone is more than nearly every card has."
+		return "This one request is more than nearly any GPU has."
 	}
 	return ""
 }
