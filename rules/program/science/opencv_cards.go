@@ -79,7 +79,7 @@ func matrix(c *ledger.Case) map[string]string {
 	}{{1, "8 bit"}, {4, "float32"}, {8, "float64"}} {
 		side := int64(math.Sqrt(float64(asked / 3 / t.bytes)))
 		if side*side*3*t.bytes == asked {
-			return map[string]string{"picture": fmt.Sprintf("exactly a colour image of %s x %s pixels in %s", ledger.Thousands(side), ledger.Thousands(side), t.name)}
+			return map[string]string{"picture": fmt.Sprintf("exactly the size of a colour image of %s x %s pixels in %s", ledger.Thousands(side), ledger.Thousands(side), t.name)}
 		}
 	}
 	side := int64(math.Sqrt(float64(asked)/3)/100) * 100
