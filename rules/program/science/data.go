@@ -17,10 +17,10 @@ var XGBoost = program.Program{
 	Costs:    map[string]string{"limit_framework_preallocation": "None.", "lower_batch_size": "A little accuracy.", "stream_dataset": "Slower; some rewriting.", "cpu_offload": "Slower."},
 	Remedies: cures(cause.InOrder("limit_framework_preallocation", "lower_batch_size", "stream_dataset", "kill_stale_process", "cpu_offload"), cause.InOrder("limit_framework_preallocation", "stream_dataset", "lower_batch_size", "raise_memory_limit")),
 	Steps: steps{
-		"limit_framework_preallocation": step.Paste("python", "dtrain = xgboost.QuantileDMatrix(X, y)   # in place of DMatrix: keeps only the quantised data; X as float32"),
+		"limit_framework_preallocation": step.Paste("python", "dtrain = xgboost.QuantileDMatrix(X, y)   # instead of DMatrix: keeps only the quantised data; X as float32"),
 		"lower_batch_size":              step.Paste("python", "params = {\"tree_method\": \"hist\", \"device\": \"cuda\", \"max_bin\": 64, \"max_depth\": 6, \"subsample\": 0.5, \"sampling_method\": \"gradient_based\"}"),
 		"stream_dataset":                step.Paste("text", "Feed the data by a `DataIter` and `ExtMemQuantileDMatrix` (XGBoost 3.0): see the tutorial \"Using XGBoost External Memory Version\"."),
-		"cpu_offload":                   step.Paste("python", "params[\"device\"] = \"cpu\"   # system memory is larger; before 2.0: tree_method \"hist\" in place of \"gpu_hist\""),
+		"cpu_offload":                   step.Paste("python", "params[\"device\"] = \"cpu\"   # system memory is larger; before 2.0: tree_method \"hist\" instead of \"gpu_hist\""),
 	},
 	Cards: slices.Concat(xgboostCards, []cause.Card{boostHost}),
 }
@@ -46,14 +46,14 @@ var RAPIDS = program.Program{
 	Name: "rapids", Script: "rapids-script", Shown: "RAPIDS", Work: "data", Edits: "code", Language: "python",
 	Proofs:   []string{"cudf/core/", "cudf/io/", "cudf/_lib", "cuml/", "cuml.internals", "cuml.manifold", "cuml.cluster", "cuml.neighbors", "cuml.ensemble", "umap.pyx", "cuml.UMAP(", "rapids_singlecell/", "cugraph/", "dask_cudf", "pylibcudf", "-packages/cudf/", "dask_cuda", "-packages/rmm/"},
 	Titles:   map[string]string{"cpu_offload": "Let RMM spill into system memory", "lower_batch_size": "Work on parts of the table", "stream_dataset": "Read fewer columns, in parts", "raise_memory_limit": "Lift the pool's maximum"},
-	Costs:    map[string]string{"cpu_offload": "Slow while it spills.", "lower_batch_size": "Some rewriting.", "stream_dataset": "Some rewriting.", "raise_memory_limit": "Less of the card for others."},
+	Costs:    map[string]string{"cpu_offload": "Slow while it spills.", "lower_batch_size": "Some rewriting.", "stream_dataset": "Some rewriting.", "raise_memory_limit": "Less of the GPU for others."},
 	Remedies: cures(cause.InOrder("stream_dataset", "cpu_offload", "lower_batch_size", "kill_stale_process", "multi_gpu"), cause.InOrder("stream_dataset", "raise_memory_limit")),
 	Steps: steps{
 		"cpu_offload":        step.Paste("python", "import rmm\nrmm.reinitialize(managed_memory=True)   # before the first cuDF or cuML object, on Linux: Windows and WSL hardly spill"),
 		"lower_batch_size":   step.Paste("python", "for part in np.array_split(keys, 8):   # keys: what you group or join by\n    out.append(work(df[df[\"key\"].isin(part)]).to_pandas())"),
 		"stream_dataset":     step.Paste("python", "df = cudf.read_parquet(\"data.parquet\", columns=[\"id\", \"value\"])   # your own columns; most of the memory is columns that nobody uses"),
 		"raise_memory_limit": step.Paste("python", "rmm.reinitialize(pool_allocator=True, initial_pool_size=None, maximum_pool_size=None)   # None: up to the whole card"),
-		"multi_gpu":          step.Paste("python", "from dask_cuda import LocalCUDACluster\nfrom dask.distributed import Client\nclient = Client(LocalCUDACluster(device_memory_limit=0.8, rmm_pool_size=0.9))   # dask_cudf in place of cudf"),
+		"multi_gpu":          step.Paste("python", "from dask_cuda import LocalCUDACluster\nfrom dask.distributed import Client\nclient = Client(LocalCUDACluster(device_memory_limit=0.8, rmm_pool_size=0.9))   # dask_cudf instead of cudf"),
 	},
 	Cards: slices.Concat(cuMLCards, rapidsCards),
 }
@@ -62,14 +62,14 @@ var RAPIDS = program.Program{
 var FAISS = program.Program{
 	Name: "faiss", Script: "faiss", Shown: "FAISS", Work: "data", Edits: "code", Language: "python",
 	Proofs:   []string{"faiss/gpu/", "StandardGpuResources", "faiss::", "faiss/class_wrappers.py", "swigfaiss", "-packages/faiss/"},
-	Titles:   map[string]string{"limit_framework_preallocation": "Reserve less scratch memory", "use_lower_quant": "Compress the vectors", "shard_training": "Shard the index over the cards", "half_precision": "Store vectors in 16 bit", "lower_batch_size": "Add and search in smaller batches"},
-	Costs:    map[string]string{"limit_framework_preallocation": "A little speed.", "use_lower_quant": "Some recall.", "shard_training": "Another card.", "half_precision": "Hardly any recall.", "lower_batch_size": "A little time."},
+	Titles:   map[string]string{"limit_framework_preallocation": "Reserve less scratch memory", "use_lower_quant": "Compress the vectors", "shard_training": "Shard the index over the GPUs", "half_precision": "Store vectors in 16 bit", "lower_batch_size": "Add and search in smaller batches"},
+	Costs:    map[string]string{"limit_framework_preallocation": "A little speed.", "use_lower_quant": "Lower recall.", "shard_training": "Another GPU.", "half_precision": "Almost the same recall.", "lower_batch_size": "A little time."},
 	Remedies: cures(cause.InOrder("limit_framework_preallocation", "half_precision", "use_lower_quant", "shard_training", "kill_stale_process"), cause.InOrder("use_lower_quant", "lower_batch_size", "raise_memory_limit")),
 	Steps: steps{
-		"limit_framework_preallocation": step.Paste("python", "res = faiss.StandardGpuResources()   # one per process, shared by all indexes\nres.setTempMemory(256 * 1024 * 1024)   # in place of 1.5 GiB on cards with more than 8 GB; noTempMemory() for none"),
-		"half_precision":                step.Paste("python", "co = faiss.GpuClonerOptions()\nco.useFloat16 = True   # half the card for a flat or IVF index\nindex = faiss.index_cpu_to_gpu(res, 0, cpu_index, co)"),
-		"use_lower_quant":               step.Paste("python", "cpu_index = faiss.index_factory(d, \"IVF4096,PQ64\")   # 64 bytes per vector; d must divide by 64. Train, then copy to the card"),
-		"shard_training":                step.Paste("python", "co = faiss.GpuMultipleClonerOptions()\nco.shard = True   # without it every card gets a whole copy\nindex = faiss.index_cpu_to_all_gpus(cpu_index, co)"),
+		"limit_framework_preallocation": step.Paste("python", "res = faiss.StandardGpuResources()   # one per process, shared by all indexes\nres.setTempMemory(256 * 1024 * 1024)   # instead of 1.5 GiB on cards with more than 8 GB; noTempMemory() for none"),
+		"half_precision":                step.Paste("python", "co = faiss.GpuClonerOptions()\nco.useFloat16 = True   # half the GPU for a flat or IVF index\nindex = faiss.index_cpu_to_gpu(res, 0, cpu_index, co)"),
+		"use_lower_quant":               step.Paste("python", "cpu_index = faiss.index_factory(d, \"IVF4096,PQ64\")   # 64 bytes per vector; d must divide by 64. Train, then copy to the GPU"),
+		"shard_training":                step.Paste("python", "co = faiss.GpuMultipleClonerOptions()\nco.shard = True   # without it every GPU gets a whole copy\nindex = faiss.index_cpu_to_all_gpus(cpu_index, co)"),
 		"lower_batch_size":              step.Paste("python", "for i in range(0, len(q), 1024):   # searches need scratch in step with the queries\n    D, I = index.search(q[i:i + 1024], k)"),
 	},
 	Cards: faissCards,
@@ -80,7 +80,7 @@ var FAISS = program.Program{
 var SparkRAPIDS = program.Program{
 	Name: "spark-rapids", Shown: "Spark RAPIDS", Work: "data", Edits: "admin", Language: "java",
 	Proofs:   []string{"com.nvidia.spark.rapids", "ai.rapids.cudf", "GpuRetryOOM", "GpuSplitAndRetryOOM"},
-	Titles:   map[string]string{"lower_parallel": "Fewer tasks on a card at a time", "lower_batch_size": "Smaller batches"},
+	Titles:   map[string]string{"lower_parallel": "Fewer tasks on a GPU at a time", "lower_batch_size": "Smaller batches"},
 	Costs:    map[string]string{"lower_parallel": "Some throughput.", "lower_batch_size": "Some speed."},
 	Remedies: cures(cause.InOrder("lower_parallel", "lower_batch_size", "upgrade_version"), cause.InOrder("raise_memory_limit", "lower_parallel")),
 	Steps: steps{
@@ -95,12 +95,12 @@ var Numba = program.Program{
 	Name: "numba", Script: "numba-script", Shown: "Numba", Work: "science", Edits: "code", Language: "python",
 	Proofs:   []string{"numba/cuda/", "numba.cuda", "numba_cuda/"},
 	Titles:   map[string]string{"lower_batch_size": "Work on one part at a time", "empty_cache": "Free arrays at once", "half_precision": "Use float32"},
-	Costs:    map[string]string{"lower_batch_size": "Copies to and from the card.", "half_precision": "Seven digits instead of sixteen."},
+	Costs:    map[string]string{"lower_batch_size": "Copies to and from the GPU.", "half_precision": "Less precision."},
 	Remedies: cures(cause.InOrder("lower_batch_size", "empty_cache", "half_precision", "kill_stale_process"), cause.InOrder("lower_batch_size", "raise_memory_limit")),
 	Steps: steps{
 		"lower_batch_size": step.Paste("python", "for part in np.array_split(x, 8):   # x stays in RAM\n    d = cuda.to_device(part)\n    kernel[blocks, threads](d)\n    out.append(d.copy_to_host())"),
 		"empty_cache":      step.Paste("python", "del d_x   # each name that refers to the array\ncuda.current_context().deallocations.clear()   # freed lazily otherwise"),
-		"half_precision":   step.Paste("python", "d = cuda.to_device(x.astype(np.float32))   # NumPy arrays are float64 unless told otherwise"),
+		"half_precision":   step.Paste("python", "d = cuda.to_device(x.astype(np.float32))   # NumPy arrays are float64 by default"),
 	},
 	Cards: numbaCards,
 }

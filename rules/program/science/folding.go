@@ -37,7 +37,7 @@ var AlphaFold = program.Program{
 	Titles:   map[string]string{"cpu_offload": "Let it spill into system memory", "lower_num_workers": "Search smaller databases"},
 	Remedies: withLeak(cures(cause.InOrder("cpu_offload", "lower_context", "kill_stale_process", "bigger_gpu"), foldHost)),
 	Steps: steps{
-		"cpu_offload":       step.Paste("env", "export TF_FORCE_UNIFIED_MEMORY=1\nexport XLA_PYTHON_CLIENT_MEM_FRACTION=4.0   # four times the card, the rest in RAM"),
+		"cpu_offload":       step.Paste("env", "export TF_FORCE_UNIFIED_MEMORY=1\nexport XLA_PYTHON_CLIENT_MEM_FRACTION=4.0   # four times the GPU, the rest in RAM"),
 		"lower_num_workers": step.Paste("text", "Add `--db_preset=reduced_dbs`, and give the searches fewer CPUs; HHblits on BFD needs most RAM."),
 	},
 	Cards: alphafoldCards,
@@ -67,7 +67,7 @@ var ColabFold = program.Program{
 	Remedies: withLeak(cures(cause.InOrder("lower_batch_size", "cpu_offload", "lower_context", "bigger_gpu"), foldHost)),
 	Steps: steps{
 		"lower_batch_size": step.Paste("text", "Add `--max-msa 128:256` (clusters:extra sequences); in the notebook the field max_msa."),
-		"cpu_offload":      step.Paste("text", "Leave `--disable-unified-memory` out: without it ColabFold lets the card spill into system memory. It needs RAM for what spills, and Linux without WSL."),
+		"cpu_offload":      step.Paste("text", "Leave `--disable-unified-memory` out: without it ColabFold lets the GPU spill into system memory. It needs RAM for what spills, and Linux without WSL."),
 	},
 	Cards: colabfoldCards,
 }

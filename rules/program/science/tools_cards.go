@@ -55,7 +55,7 @@ var juliaCards = []cause.Card{{
 	},
 	Cause: cause.BudgetMisconfigured, Weight: cause.Decisive,
 	Headline: "reached the limit that was set for it: {limit}",
-	Means:    "CUDA.jl holds {mine}. \"capped at\" is a limit that somebody set (`JULIA_CUDA_MEMORY_LIMIT`), not the size of the GPU.[[ The GPU itself has {total}.]] Unused arrays count until Julia's garbage collector runs.",
+	Means:    "\"capped at\" is a limit that somebody set (`JULIA_CUDA_MEMORY_LIMIT`), not the size of the GPU.[[ The GPU itself has {total}.]] Unused arrays count until Julia's garbage collector runs.",
 	Not:      "Ending other programs: the limit counts this session alone.",
 	Cures: []cause.Cure{
 		{Fix: "raise_gpu_memory_utilization", Title: "Remove or raise the limit", Told: "Do it before Julia starts. The value is in bytes; stay below what `nvidia-smi` shows as free. Newer versions call it `JULIA_CUDA_HARD_MEMORY_LIMIT`.", Kind: "shell", Text: "unset JULIA_CUDA_MEMORY_LIMIT   # Windows: set JULIA_CUDA_MEMORY_LIMIT=", Cost: "less for other programs"},
