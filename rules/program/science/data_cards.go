@@ -38,7 +38,7 @@ var xgboostCards = []cause.Card{{
 		{Fix: "kill_stale_process", Title: "Check what uses the GPU before training", Told: "End old notebooks and processes. In this notebook: restart the kernel, or run `del bst, dtrain; gc.collect()`. In a grid search set `n_jobs=1`.", Kind: "shell", Text: "nvidia-smi", Cost: "Free"},
 		{Fix: "lower_batch_size", Title: "Use QuantileDMatrix, fewer bins, shallower trees", Told: "XGBoost 1.7 and later (before: `DeviceQuantileDMatrix`). Use the same `max_bin` in both lines:", Kind: "python", Text: "dtrain = xgboost.QuantileDMatrix(X.astype(\"float32\"), y, max_bin=64)\nparams.update(max_bin=64, max_depth=6, subsample=0.3, sampling_method=\"gradient_based\")", Cost: "A little accuracy"},
 		{Fix: "upgrade_version", Title: "If it began with an upgrade: try another version", Told: "Install the newest XGBoost, or the version that worked.", Cost: "Free"},
-		{Fix: "cpu_offload", Title: "Train on the CPU", Kind: "python", Text: "params.update(device=\"cpu\", tree_method=\"hist\")   # before 2.0: hist in place of gpu_hist", Cost: "Slower"},
+		{Fix: "cpu_offload", Title: "Train on the CPU", Kind: "python", Text: "params.update(device=\"cpu\", tree_method=\"hist\")   # before 2.0: hist instead of gpu_hist", Cost: "Slower"},
 	},
 	Sources: []string{"xgboost/src/common/device_helpers.cuh", "xgboost/doc/gpu/index.rst"},
 }, {
@@ -49,7 +49,7 @@ var xgboostCards = []cause.Card{{
 	Cures: []cause.Cure{
 		{Fix: "limit_framework_preallocation", Title: "Use QuantileDMatrix, float32 and fewer bins", Told: "Use it instead of `DMatrix` (XGBoost 1.7 and later), with X as a NumPy array in RAM. With XGBClassifier or XGBRegressor pass `max_bin=64`.", Kind: "python", Text: "dtrain = xgboost.QuantileDMatrix(X.astype(\"float32\"), y, max_bin=64)\nparams[\"max_bin\"] = 64   # 256 by default", Cost: "A little accuracy"},
 		{Fix: "lower_batch_size", Title: "Use shallower trees, and sample rows", Told: "XGBoost 3 and later: `max_cached_hist_node=64` limits the histograms that deep trees keep. Pass categories as such, not as one-hot columns.", Kind: "python", Text: "params.update(subsample=0.2, sampling_method=\"gradient_based\", max_depth=6, max_bin=64)", Cost: "A little accuracy"},
-		{Fix: "cpu_offload", Title: "Train on the CPU", Kind: "python", Text: "params.update(device=\"cpu\", tree_method=\"hist\")   # before 2.0: hist in place of gpu_hist", Cost: "Slower"},
+		{Fix: "cpu_offload", Title: "Train on the CPU", Kind: "python", Text: "params.update(device=\"cpu\", tree_method=\"hist\")   # before 2.0: hist instead of gpu_hist", Cost: "Slower"},
 	},
 	Sources: []string{"xgboost/src/common/device_vector.cu", "xgboost/doc/gpu/index.rst", "xgboost/doc/parameter.rst"},
 }}

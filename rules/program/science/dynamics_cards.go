@@ -10,7 +10,7 @@ var gromacsCards = []cause.Card{
 	{
 		ID: "gromacs/calloc", Kinds: []fact.Kind{fact.PlainMemory, fact.PlainHost}, Said: []string{"Failed to calloc", "Failed to realloc", "Failed to malloc"},
 		Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "could not get system memory (RAM) for one array",
-		Means: "The message names the array and its size: elements x bytes. Analysis tools usually ask for so much when they keep all frames, or all pairs of a group that includes the water. In mdrun and grompp the box or the positions have usually blown up.",
+		Means: "The message names the array and its size: elements x bytes. Analysis tools usually need a huge array when they keep all frames, or all pairs of a group that includes the water. In mdrun and grompp the box or the positions have usually blown up.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Analysis: use fewer frames or a smaller group", Told: "With your own files; choose a group without the water:", Kind: "shell", Text: "gmx trjconv -f traj.xtc -s topol.tpr -o part.xtc -skip 10", Cost: "Coarser sampling"},
 			{Fix: "fix_shape", Title: "mdrun: check the box and the coordinates", Kind: "text", Text: "Run `gmx check -f` on the last frame. A huge box or NaN positions need a huge grid.", Cost: "A few minutes"},

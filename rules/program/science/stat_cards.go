@@ -152,7 +152,7 @@ func trainingCard(id, headline, means string, first, second cause.Cure, sources 
 }
 
 var mxnetCards = []cause.Card{trainingCard("mxnet/card", "ran out of GPU memory",
-	"In training the activations of a batch usually fill the GPU. If the very first batch fails, something else may use the GPU. The message shows no size.",
+	"Usually the activations of a batch fill the GPU, most of all in training. If the very first batch fails, something else may use the GPU. The message shows no size.",
 	cause.Cure{Fix: "lower_batch_size", Title: "Halve the batch size per GPU", Told: "It is `batch_size` in the script, or an option (`--batch-size`; InsightFace `--per-batch-size`). If it is small already, use smaller images (`data_shape`, or a `Resize` in the transforms).", Cost: "slower; perhaps another learning rate"},
 	cause.Cure{Fix: "detach_accumulated", Title: "If memory climbs: synchronise each step", Told: "MXNet runs ahead of Python. Use `loss.asscalar()`, or `mx.nd.waitall()` every few steps, instead of summing arrays. With inputs of many sizes set `MXNET_GPU_MEM_POOL_TYPE=Round` before the start.", Cost: "none"},
 	"mxnet/src/storage/pooled_storage_manager.h", "mxnet/docs/static_site/src/pages/api/faq/env_var.md")}
@@ -213,7 +213,7 @@ var juliaRAM = cause.Card{
 	Cures: []cause.Cure{
 		{Fix: "fix_shape", Title: "Print the sizes before that line", Told: "Use `@show size(a) size(b)`. A column with a row makes a matrix (`a .- b'`), and `zeros(n, n)` takes n^2 x 8 bytes.", Cost: "free"},
 		{Fix: "stream_dataset", Title: "If it has to be that large: use blocks, or map it from disk", Told: "Map a file with the standard library Mmap instead of reading it. Use `Float32` or `SparseArrays`, and views (`@views`) instead of copies.", Cost: "some rewriting"},
-		{Fix: "raise_memory_limit", Title: "Check memory limits", Told: "A batch job or container has a limit of its own; `ulimit -v` shows one of the shell. If many small objects fill RAM, start Julia with `--heap-size-hint=8G` (1.9 and later).", Cost: "free to look"},
+		{Fix: "raise_memory_limit", Title: "Check memory limits", Told: "A batch job or container has its own limit; `ulimit -v` shows one of the shell. If many small objects fill RAM, start Julia with `--heap-size-hint=8G` (1.9 and later).", Cost: "free to look"},
 	},
 	Sources: []string{"https://docs.julialang.org/en/v1/manual/performance-tips/", "https://docs.julialang.org/en/v1/manual/command-line-interface/"},
 }

@@ -266,7 +266,7 @@ var paddleGrows = cause.Card{
 	Means:    "The log shows more memory from step to step, so something of each step is kept. Usually it is in the script: losses, outputs or metrics that still refer to their graph. It can also be a fault of the framework.",
 	Not:      "A smaller batch or another allocator strategy: they only delay the failure.",
 	Cures: []cause.Cure{
-		{Fix: "detach_accumulated", Title: "Keep numbers, not tensors", Told: "Check what each step adds to lists, meters and sums. Call `optimizer.clear_grad()` in each step, and evaluate under `paddle.no_grad()`.", Kind: "python", Text: "total += float(loss)   # in place of total += loss", Cost: "None"},
+		{Fix: "detach_accumulated", Title: "Keep numbers, not tensors", Told: "Check what each step adds to lists, meters and sums. Call `optimizer.clear_grad()` in each step, and evaluate under `paddle.no_grad()`.", Kind: "python", Text: "total += float(loss)   # instead of total += loss", Cost: "None"},
 		{Fix: "upgrade_version", Title: "Test without the new executor (PIR)", Told: "If memory stays flat then, keep this setting or take another version of PaddlePaddle, and report it.", Kind: "env", Text: "export FLAGS_enable_pir_api=0   # before the start", Cost: "A few minutes"},
 		{Fix: "restart_session", Title: "Find where memory stays", Told: "Print `paddle.device.cuda.memory_allocated()` after the forward pass, the backward pass and the optimizer. See where it no longer goes back.", Cost: "Free"},
 	},
