@@ -63,7 +63,7 @@ var lightgbmCards = []cause.Card{
 		Means: "LightGBM's OpenCL trainer puts the whole table into one buffer. OpenCL limits the size of a buffer, on NVIDIA GPUs to a quarter of the GPU memory. So it can fail with most of the GPU free; rows x columns decide.",
 		Not:   "Closing other programs, if the GPU has memory free: the limit is per buffer.",
 		Cures: []cause.Cure{
-			{Fix: "upgrade_version", Title: "Use the CUDA trainer", Told: "It has no such limit, but needs LightGBM 4 built with CUDA:", Kind: "python", Text: "params[\"device_type\"] = \"cuda\"", Cost: "Another build of LightGBM"},
+			{Fix: "upgrade_version", Title: "Use the CUDA trainer", Told: "It has no such limit. It needs LightGBM 4 built with CUDA: `pip install lightgbm --no-binary lightgbm --config-settings=cmake.define.USE_CUDA=ON`.", Kind: "python", Text: "params[\"device_type\"] = \"cuda\"", Cost: "Another build of LightGBM"},
 			fewerBins,
 			{Fix: "cpu_offload", Title: "Train on the CPU", Kind: "python", Text: "params[\"device_type\"] = \"cpu\"", Cost: "Often not much slower"},
 		},
