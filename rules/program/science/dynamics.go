@@ -11,11 +11,11 @@ var GROMACS = program.Program{
 	Name: "gromacs", Shown: "GROMACS", Work: "science", Edits: "flags", Language: "cpp",
 	Commands: []string{"gmx"},
 	Proofs:   []string{"gmx mdrun", "src/gromacs/", "GROMACS:", "gmx grompp", "GROMACS reminds you"},
-	Titles:   map[string]string{"lower_parallel": "Fewer ranks per card", "cpu_offload": "Keep PME on the CPU", "lower_batch_size": "Analyse fewer frames or atoms"},
+	Titles:   map[string]string{"lower_parallel": "Fewer ranks per GPU", "cpu_offload": "Keep PME on the CPU", "lower_batch_size": "Analyse fewer frames or atoms"},
 	Costs:    map[string]string{"lower_parallel": "Some speed.", "cpu_offload": "Speed: PME runs at the processor's pace.", "lower_batch_size": "Coarser sampling in time."},
 	Remedies: cures(cause.InOrder("kill_stale_process", "lower_parallel", "cpu_offload", "select_gpu"), cause.InOrder("lower_batch_size", "fix_shape", "raise_memory_limit")),
 	Steps: steps{
-		"lower_parallel":   step.Paste("shell", "gmx mdrun -deffnm md -ntmpi 1 -ntomp 8 -gpu_id 0   # your own -deffnm; each rank on a card has its own buffers"),
+		"lower_parallel":   step.Paste("shell", "gmx mdrun -deffnm md -ntmpi 1 -ntomp 8 -gpu_id 0   # your own -deffnm; each rank on a GPU has its own buffers"),
 		"cpu_offload":      step.Paste("shell", "gmx mdrun -deffnm md -nb gpu -pme cpu   # your own -deffnm"),
 		"lower_batch_size": step.Paste("shell", "gmx trjconv -f traj.xtc -s topol.tpr -o part.xtc -skip 10   # every tenth frame, and choose a small group; then analyse part.xtc"),
 		"fix_shape":        step.Paste("text", "Look at the box and the coordinates: a system that blew up, or a tiny Fourier or output spacing, makes grids without bound. An index group with all waters does so in analyses that compare all pairs."),
@@ -31,7 +31,7 @@ var OpenMM = program.Program{
 	Costs:    map[string]string{"lower_parallel": "Time between replicas.", "half_precision": "Digits of the energy."},
 	Remedies: cures(cause.InOrder("lower_parallel", "fix_shape", "kill_stale_process", "half_precision"), cause.InOrder("lower_parallel", "raise_memory_limit")),
 	Steps: steps{
-		"lower_parallel": step.Paste("python", "cache.global_context_cache.capacity = 2   # openmmtools: contexts kept on the card; else `del simulation` before the next one"),
+		"lower_parallel": step.Paste("python", "cache.global_context_cache.capacity = 2   # openmmtools: contexts kept on the GPU; else `del simulation` before the next one"),
 		"fix_shape":      step.Paste("python", "print(topology.getPeriodicBoxVectors())   # a huge box or a tiny ewaldErrorTolerance makes a huge PME grid, wrong positions huge neighbour lists"),
 		"half_precision": step.Paste("python", "simulation = Simulation(topology, system, integrator, platform, {\"Precision\": \"mixed\"})   # double needs about twice"),
 	},
@@ -63,6 +63,6 @@ var MJX = program.Program{
 	Remedies: cures(cause.InOrder("lower_batch_size", "fix_shape", "kill_stale_process"), cause.InOrder("lower_batch_size", "raise_memory_limit")),
 	Steps: steps{
 		"lower_batch_size": step.Paste("text", "Halve `num_envs` (and `batch_size` or `num_minibatches` with it) in the training configuration: all of them step at once in one compiled program."),
-		"fix_shape":        step.Paste("text", "MJX reserves room for every pair that could touch: take pairs out with `contype` and `conaffinity`, use capsules and boxes in place of meshes, and bound them with `max_contact_points` and `max_geom_pairs` (custom numeric fields of the model)."),
+		"fix_shape":        step.Paste("text", "MJX reserves room for every pair that could touch: take pairs out with `contype` and `conaffinity`, use capsules and boxes instead of meshes, and bound them with `max_contact_points` and `max_geom_pairs` (custom numeric fields of the model)."),
 	},
 }

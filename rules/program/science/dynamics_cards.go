@@ -9,23 +9,23 @@ import (
 var gromacsCards = []cause.Card{
 	{
 		ID: "gromacs/calloc", Kinds: []fact.Kind{fact.PlainMemory, fact.PlainHost}, Said: []string{"Failed to calloc", "Failed to realloc", "Failed to malloc"},
-		Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "was refused RAM for one array",
-		Means: "The line names the array; elements x bytes is what was requested in RAM. In analysis tools it is usually all frames, or all pairs of a group that contains the water; in mdrun and grompp a box, grid or position that blew up.",
+		Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "could not get system memory (RAM) for one array",
+		Means: "The message names the array and its size: elements x bytes. Analysis tools usually need a huge array when they keep all frames, or all pairs of a group that includes the water. In mdrun and grompp the box or the positions have usually blown up.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Use fewer frames or a smaller group", Kind: "shell", Text: "gmx trjconv -f traj.xtc -s topol.tpr -o part.xtc -skip 10   # your own files; choose a group without the water", Cost: "Coarser sampling"},
-			{Fix: "fix_shape", Title: "mdrun: check box and coordinates", Kind: "text", Text: "`gmx check -f` on the last frame: a huge box or positions that are not numbers ask for a huge grid.", Cost: "A few minutes"},
-			{Fix: "raise_memory_limit", Title: "Run it on a machine with more RAM", Kind: "text", Text: "If the array is plausible: request a node with that much memory in the job script.", Cost: "Waiting time"},
+			{Fix: "lower_batch_size", Title: "Analysis: use fewer frames or a smaller group", Told: "With your own files; choose a group without the water:", Kind: "shell", Text: "gmx trjconv -f traj.xtc -s topol.tpr -o part.xtc -skip 10", Cost: "Coarser sampling"},
+			{Fix: "fix_shape", Title: "mdrun: check the box and the coordinates", Kind: "text", Text: "Run `gmx check -f` on the last frame. A huge box or NaN positions need a huge grid.", Cost: "A few minutes"},
+			{Fix: "raise_memory_limit", Title: "Run it on a machine with more RAM", Kind: "text", Text: "If the array really has to be that large: request a node with enough memory in the job script.", Cost: "Waiting time"},
 		},
 		Sources: []string{"gromacs/src/gromacs/utility/smalloc.cpp"},
 	},
 	{
 		ID: "gromacs/device-buffer", Kinds: []fact.Kind{fact.CUDAError, fact.PlainDevice}, Said: []string{"device buffer failed", "devicebuffer.cuh"},
-		Cause: cause.LeakedProcess, Weight: cause.Strong, Headline: "could not get a buffer on the card",
-		Means: "The card refused a buffer. A simulation seldom needs more than a few GB, so first check what else is on that card: other runs, or several ranks of this one. Systems of many million atoms can fill it themselves.",
+		Cause: cause.LeakedProcess, Weight: cause.Strong, Headline: "could not get a buffer in GPU memory",
+		Means: "A simulation seldom needs more than a few GB of GPU memory. So usually something else is on that GPU: other runs, or several ranks of this one. Systems of many million atoms can fill it by themselves.",
 		Cures: []cause.Cure{
 			look,
-			{Fix: "lower_parallel", Title: "Run one rank per card", Kind: "shell", Text: "gmx mdrun -deffnm md -ntmpi 1 -ntomp 8 -gpu_id 0   # your own -deffnm", Cost: "Some speed"},
-			{Fix: "cpu_offload", Title: "Keep PME on the CPU", Kind: "shell", Text: "gmx mdrun -deffnm md -nb gpu -pme cpu   # your own -deffnm", Cost: "Speed"},
+			{Fix: "lower_parallel", Title: "Run one rank per GPU", Told: "With your own file name:", Kind: "shell", Text: "gmx mdrun -deffnm md -ntmpi 1 -ntomp 8 -gpu_id 0", Cost: "Some speed"},
+			{Fix: "cpu_offload", Title: "Keep PME on the CPU", Told: "With your own file name:", Kind: "shell", Text: "gmx mdrun -deffnm md -nb gpu -pme cpu", Cost: "Speed"},
 		},
 		Sources: []string{"gromacs/src/gromacs/gpu_utils/devicebuffer.cuh"},
 	},
@@ -33,35 +33,35 @@ var gromacsCards = []cause.Card{
 
 var openmmCards = []cause.Card{{
 	ID: "openmm/array", Kinds: []fact.Kind{fact.PlainDevice}, Said: []string{"Error creating array", "Error initializing array"},
-	Cause: cause.LeakedProcess, Weight: cause.Strong, Headline: "could not make an array on the card",
-	Means: "The array that the message names was refused; it has no sizes. A million atoms need a few GB, so the model alone is seldom too large. Three reasons are usual: something else fills the card, several contexts of this program exist at once (replica exchange, a loop that does not delete them), or a huge box or a tiny Ewald tolerance makes a huge PME grid.",
+	Cause: cause.LeakedProcess, Weight: cause.Strong, Headline: "could not make an array in GPU memory",
+	Means: "A million atoms need only a few GB, so the system itself is seldom too large. Usual reasons: something else fills the GPU, this program keeps several contexts (replica exchange, a loop that does not delete them), or a huge box or a tiny Ewald tolerance makes a huge PME grid.",
 	Cures: []cause.Cure{
 		look,
-		{Fix: "lower_parallel", Title: "Keep one context at a time", Told: "In a loop: `del simulation, context` before the next one. openmmtools keeps contexts in a cache; bound it:", Kind: "python", Text: "from openmmtools import cache\ncache.global_context_cache.capacity = 2", Cost: "Time between replicas"},
-		{Fix: "fix_shape", Title: "Check box, atoms and tolerance", Told: "A box of many times the molecule, or an ewaldErrorTolerance far below 5e-4, makes the grid large:", Kind: "python", Text: "print(topology.getPeriodicBoxVectors(), system.getNumParticles())", Cost: "A minute"},
+		{Fix: "lower_parallel", Title: "Keep one context at a time", Told: "In a loop run `del simulation, context` before you make the next one. openmmtools keeps contexts in a cache; limit it:", Kind: "python", Text: "from openmmtools import cache\ncache.global_context_cache.capacity = 2", Cost: "Time between replicas"},
+		{Fix: "fix_shape", Title: "Check the box and the tolerance", Told: "A box many times larger than the molecule, or an `ewaldErrorTolerance` far below 5e-4, makes the grid large:", Kind: "python", Text: "print(topology.getPeriodicBoxVectors(), system.getNumParticles())", Cost: "A minute"},
 	},
 	Sources: []string{"https://github.com/openmm/openmm/issues/3975", "https://github.com/choderalab/openmmtools/issues/521"},
 }}
 
 var isaacCards = []cause.Card{{
 	ID: "isaac/physx", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"PxgCudaDeviceMemoryAllocator"},
-	Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of graphics memory in PhysX: {asked} was refused",
-	Means: "PhysX could not get {asked} for its buffers; kernel errors after it (700, launch failures) are a result. Buffers grow with environments and contacts. If one environment fails too, another process may hold the card.",
+	Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of GPU memory in PhysX: it could not get {asked}",
+	Means: "PhysX's buffers grow with the number of environments and contacts. Errors that follow (700, launch failures) are a result of this one. If even one environment fails, another process probably holds the GPU.",
 	Cures: []cause.Cure{
-		{Fix: "lower_batch_size", Title: "Use fewer environments, no viewer", Kind: "text", Text: "Add `--num_envs` with half of the present number and `--headless` (IsaacGymEnvs: `num_envs=512 headless=True`).", Cost: "Fewer samples per step"},
-		{Fix: "limit_framework_preallocation", Title: "Use smaller contact buffers", Kind: "text", Text: "Isaac Gym: lower `max_gpu_contact_pairs` and `default_buffer_size_multiplier` under physx. Isaac Lab: `gpu_max_rigid_contact_count` in PhysxCfg.", Cost: "Contacts are lost if too small"},
+		{Fix: "lower_batch_size", Title: "Use fewer environments, without the viewer", Kind: "text", Text: "Halve `--num_envs` until it starts, for example `--num_envs 512 --headless` (IsaacGymEnvs: `num_envs=512 headless=True`).", Cost: "Fewer samples per step"},
+		{Fix: "limit_framework_preallocation", Title: "Use smaller contact buffers", Kind: "text", Text: "Isaac Gym: lower `max_gpu_contact_pairs` and `default_buffer_size_multiplier` under physx. Isaac Lab: lower `gpu_max_rigid_contact_count` in PhysxCfg.", Cost: "Contacts are lost if they are too small"},
 		look,
 	},
 	Sources: []string{"https://github.com/isaac-sim/IsaacGymEnvs/issues/256", "https://github.com/Improbable-AI/walk-these-ways/issues/20", "https://github.com/isaac-sim/IsaacGymEnvs/issues/45"}, Solved: 1,
 }, {
 	ID: "isaac/update", Kinds: []fact.Kind{fact.TorchAlloc}, If: func(c *ledger.Case) bool { return c.In("isaac") && !ledger.Crowded(c) && !ledger.Roomy(c) },
-	Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of graphics memory[[ ({total})]] beside its simulation",
-	Means: "The simulator (whose buffers do not show in PyTorch's figures), the steps of all environments and one minibatch of the update share the card. The update works on environments x steps / minibatches samples at once, and keeps all activations of them for the backward pass.",
+	Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of GPU memory[[ ({total})]]: the simulator and PyTorch share it",
+	Means: "The simulator's buffers do not show in PyTorch's figures. PyTorch keeps the steps of all environments, and one minibatch of the update with its activations. That minibatch is environments x steps / number of minibatches.",
 	Not:   "`empty_cache()`: it frees only what no tensor uses.",
 	Cures: []cause.Cure{
-		{Fix: "lower_batch_size", Title: "Fewer environments, or more minibatches", Told: "Half of the environments: `--num_envs` (IsaacGymEnvs: `num_envs=` at the end of the command). If only the update fails: twice the minibatches in the algorithm's config (`num_mini_batches`, `nminibatches`; rl_games: half the `minibatch_size`).", Cost: "Slower or noisier learning"},
+		{Fix: "lower_batch_size", Title: "Use fewer environments, or more minibatches", Told: "Halve `--num_envs` (IsaacGymEnvs: `num_envs=` at the end of the command). If only the update fails, double the number of minibatches in the config: `num_mini_batches` or `nminibatches`. With rl_games halve `minibatch_size`.", Cost: "Slower or noisier learning"},
 		{Fix: "expandable_segments", If: func(c *ledger.Case) bool { return c.Slack.Has() && c.Slack.Bytes*2 > ledger.Requested(c) }, Cost: "None"},
-		{Fix: "lower_resolution", Title: "Smaller observations", Told: "Fewer points of a point cloud, smaller or fewer cameras: they are kept for every environment and step.", Cost: "Detail"},
+		{Fix: "lower_resolution", Title: "Use smaller observations", Told: "Use smaller or fewer cameras, or fewer points per point cloud: every environment keeps them for every step.", Cost: "Less detail"},
 		look,
 	},
 	Sources: []string{"rl_games/README.md", "https://github.com/hyperplane-lab/RLAfford/issues/5"},

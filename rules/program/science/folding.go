@@ -10,18 +10,18 @@ import (
 // shorter is what all programs that fold proteins have in common: memory grows
 // with the square of the length and more.
 var shorter = program.Program{
-	Titles: map[string]string{"lower_context": "Fold a shorter construct", "bigger_gpu": "Use a card with more memory"},
+	Titles: map[string]string{"lower_context": "Fold a shorter construct", "bigger_gpu": "Use a GPU with more memory"},
 	Costs:  map[string]string{"lower_context": "The parts left out, and contacts between the pieces.", "cpu_offload": "Slower once it spills into system memory.", "lower_batch_size": "More runs for as many samples."},
 	Steps: steps{
-		"lower_context": step.Paste("text", "Leave out disordered ends and tags, or fold domains one by one with some overlap. Chains of a complex count together: 70 % of the length needs half the memory or less."),
-		"bigger_gpu":    step.Paste("text", "A card with more memory: the same length runs without changes on 40 or 80 GB."),
+		"lower_context": step.Paste("text", "Leave out disordered ends and tags, or fold single domains with some overlap. Chains of a complex count together: 70 % of the length needs half the memory or less."),
+		"bigger_gpu":    step.Paste("text", "The same input runs unchanged on a GPU with 40 or 80 GB."),
 	},
 	Useless: map[string]func(*ledger.Case) string{"bigger_gpu": aboveCards, "kill_stale_process": aboveCards},
 }
 
 func aboveCards(c *ledger.Case) string {
 	if beyond(c)["beyond"] != "" {
-		return "One request alone is more than nearly every card has."
+		return "This one request is more than nearly any GPU has."
 	}
 	return ""
 }
@@ -37,7 +37,7 @@ var AlphaFold = program.Program{
 	Titles:   map[string]string{"cpu_offload": "Let it spill into system memory", "lower_num_workers": "Search smaller databases"},
 	Remedies: withLeak(cures(cause.InOrder("cpu_offload", "lower_context", "kill_stale_process", "bigger_gpu"), foldHost)),
 	Steps: steps{
-		"cpu_offload":       step.Paste("env", "export TF_FORCE_UNIFIED_MEMORY=1\nexport XLA_PYTHON_CLIENT_MEM_FRACTION=4.0   # four times the card, the rest in RAM"),
+		"cpu_offload":       step.Paste("env", "export TF_FORCE_UNIFIED_MEMORY=1\nexport XLA_PYTHON_CLIENT_MEM_FRACTION=4.0   # four times the GPU, the rest in RAM"),
 		"lower_num_workers": step.Paste("text", "Add `--db_preset=reduced_dbs`, and give the searches fewer CPUs; HHblits on BFD needs most RAM."),
 	},
 	Cards: alphafoldCards,
@@ -67,7 +67,7 @@ var ColabFold = program.Program{
 	Remedies: withLeak(cures(cause.InOrder("lower_batch_size", "cpu_offload", "lower_context", "bigger_gpu"), foldHost)),
 	Steps: steps{
 		"lower_batch_size": step.Paste("text", "Add `--max-msa 128:256` (clusters:extra sequences); in the notebook the field max_msa."),
-		"cpu_offload":      step.Paste("text", "Leave `--disable-unified-memory` out: without it ColabFold lets the card spill into system memory. It needs RAM for what spills, and Linux without WSL."),
+		"cpu_offload":      step.Paste("text", "Leave `--disable-unified-memory` out: without it ColabFold lets the GPU spill into system memory. It needs RAM for what spills, and Linux without WSL."),
 	},
 	Cards: colabfoldCards,
 }

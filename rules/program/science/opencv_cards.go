@@ -17,35 +17,35 @@ import (
 var openCVCards = []cause.Card{
 	{
 		ID: "opencv/one-picture", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"alloc.cpp"}, If: matrixOf(1, onePicture),
-		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "was refused {asked} of RAM: memory was full before",
-		Means: "{asked} is a single picture or less, so it is only the last of many. Usual reasons: a loop keeps every frame or image in a list, the program runs several workers with a copy each, or others fill the RAM. A 32-bit program ends at 2 to 4 GB, whatever the computer has.",
-		Not:   "A smaller picture alone: the next thousand fill memory again.",
+		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "could not get even {asked} of RAM: it was full already",
+		Means: "{asked} is one picture or less, so something else has filled the RAM. Usually a loop keeps every frame or image in a list, or several workers hold a copy each. A 32-bit program also ends at 2 to 4 GB, whatever the computer has.",
+		Not:   "A smaller picture alone: more pictures fill the memory again.",
 		Cures: []cause.Cure{
-			{Fix: "detach_accumulated", If: when.Not(inPython), Title: "Handle one frame at a time", Told: "Keep results, not pictures: write each out, or keep only the one before, if two are compared. A `cv::Mat` that is pushed into a vector keeps its pixels.", Cost: "some lines of code"},
-			{Fix: "detach_accumulated", If: inPython, Title: "Handle one frame at a time", Told: "Keep results, not pictures: write each out, or keep only the one before, if two are compared.", Kind: "python", Text: "previous = None\nwhile True:\n    ok, frame = capture.read()\n    if not ok:\n        break\n    ...   # use frame and previous; append neither to a list\n    previous = frame", Cost: "some lines of code"},
+			{Fix: "detach_accumulated", If: when.Not(inPython), Title: "Handle one frame at a time", Told: "Keep results, not pictures: write each picture out, or keep only the previous one. A `cv::Mat` in a vector keeps its pixels.", Cost: "some lines of code"},
+			{Fix: "detach_accumulated", If: inPython, Title: "Handle one frame at a time", Told: "Keep results, not pictures. Write each picture out, or keep only the previous one.", Kind: "python", Text: "previous = None\nwhile True:\n    ok, frame = capture.read()\n    if not ok:\n        break\n    ...   # use frame and previous; append neither to a list\n    previous = frame", Cost: "some lines of code"},
 			sixtyFour, calls.PageFile, calls.LookWhy,
 		},
 		Sources: []string{"opencv/modules/core/src/alloc.cpp", "opencv/modules/videoio/include/opencv2/videoio.hpp"},
 	},
 	{
 		ID: "opencv/large-matrix", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"alloc.cpp"}, If: matrixOf(onePicture, absurd), Figures: matrix,
-		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "was refused one matrix of {asked} of RAM",
-		Means: "{asked} is one matrix, {picture}. A scale factor, a homography or a canvas makes an image larger than meant, or the input is that large; float64 takes eight times as much as the bytes of a picture.",
+		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "could not get {asked} of RAM for one matrix",
+		Means: "{asked} is {picture}. Either the input is that large, or a scale factor, a homography or a canvas made the image larger than you meant. float64 takes eight times as much as 8 bit.",
 		Cures: []cause.Cure{
-			{Fix: "fix_shape", Title: "Print the size before that call", Told: "`resize` and `warpPerspective` take (width, height), a shape is (height, width): turned round or multiplied twice, they grow. Python: `print(img.shape, img.dtype)`.", Cost: "free"},
-			{Fix: "lower_resolution", Title: "Keep bytes, and a smaller canvas", Told: "Resize while it is 8 bit, convert afterwards (to float32, not float64); half the width and height is a quarter; or work in tiles.", Cost: "detail"},
+			{Fix: "fix_shape", Title: "Print the size before that call", Told: "`resize` and `warpPerspective` take (width, height), but `shape` is (height, width). Python: `print(img.shape, img.dtype)`.", Cost: "free"},
+			{Fix: "lower_resolution", Title: "Stay in 8 bit, and use a smaller image", Told: "Resize first and convert afterwards, to float32 rather than float64. Half the width and height need a quarter. Or work in tiles.", Cost: "less detail"},
 			sixtyFour, calls.PageFile, calls.SwapBridge,
 		},
 		Sources: []string{"opencv/modules/core/src/alloc.cpp", "opencv/modules/imgproc/include/opencv2/imgproc.hpp"},
 	},
 	{
 		ID: "opencv/opencl", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"core/src/ocl.cpp"},
-		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "was refused [[{asked} ]]by the OpenCL device",
-		Means: "OpenCV ran this step on the OpenCL device (a graphics card, often the integrated one), which could not make the buffer[[ of {asked}]]. A warp, resize or panorama with a wrong factor, focal length or rotation can make an image far larger than its input; plane and fisheye projections do so towards 90 degrees.",
+		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "could not get [[{asked} ]]from the OpenCL device",
+		Means: "OpenCV ran this step on an OpenCL device: a GPU, often the integrated one. It could not make the buffer. In a warp, resize or panorama a wrong factor, focal length or rotation can make an image far larger than its input.",
 		Cures: []cause.Cure{
-			{Fix: "fix_shape", Title: "Print the size before that call", Told: "A warper tells its size first (`warper.warpRoi((w, h), K, R)`). If one image is ten times the others, it is badly registered: leave it out.", Kind: "python", Text: "print(img.shape, img.dtype)   # before the call that failed", Cost: "Free"},
-			{Fix: "lower_resolution", Title: "Use smaller images or another projection", Told: "Panoramas: `--warp spherical` or `cylindrical` instead of plane, lower `--work_megapix` and `--compose_megapix` (OpenCV's sample).", Cost: "Detail"},
-			{Fix: "cpu_offload", Title: "Turn off OpenCL", Told: "`cv2.ocl.setUseOpenCL(False)` at the start of the script: it then runs in RAM.", Cost: "Slower"},
+			{Fix: "cpu_offload", Title: "Turn off OpenCL", Told: "Put `cv2.ocl.setUseOpenCL(False)` at the start of the script. OpenCV then works in RAM.", Cost: "Slower"},
+			{Fix: "fix_shape", Title: "Print the size before that call", Told: "A warper tells its size first (`warper.warpRoi((w, h), K, R)`). An image ten times larger than the others is badly registered: leave it out.", Kind: "python", Text: "print(img.shape, img.dtype)", Cost: "Free"},
+			{Fix: "lower_resolution", Title: "Use smaller images or another projection", Told: "In OpenCV's stitching sample: `--warp spherical` or `cylindrical` instead of plane, and lower `--work_megapix` and `--compose_megapix`.", Cost: "Less detail"},
 		},
 		Sources: []string{"opencv/modules/core/src/ocl.cpp", "opencv/samples/python/stitching_detailed.py"},
 	},
@@ -79,9 +79,9 @@ func matrix(c *ledger.Case) map[string]string {
 	}{{1, "8 bit"}, {4, "float32"}, {8, "float64"}} {
 		side := int64(math.Sqrt(float64(asked / 3 / t.bytes)))
 		if side*side*3*t.bytes == asked {
-			return map[string]string{"picture": fmt.Sprintf("exactly a colour picture of %s x %s in %s", ledger.Thousands(side), ledger.Thousands(side), t.name)}
+			return map[string]string{"picture": fmt.Sprintf("exactly the size of a colour image of %s x %s pixels in %s", ledger.Thousands(side), ledger.Thousands(side), t.name)}
 		}
 	}
 	side := int64(math.Sqrt(float64(asked)/3)/100) * 100
-	return map[string]string{"picture": fmt.Sprintf("as large as a colour picture of some %s x %s in 8 bit", ledger.Thousands(side), ledger.Thousands(side))}
+	return map[string]string{"picture": fmt.Sprintf("the size of a colour image of about %s x %s pixels in 8 bit", ledger.Thousands(side), ledger.Thousands(side))}
 }

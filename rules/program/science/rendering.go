@@ -11,7 +11,7 @@ import (
 // scene is what renderers have in common: the scene has to be on the card,
 // whatever the samples.
 var scene = program.Program{
-	Titles: map[string]string{"lower_resolution": "Use smaller textures, less subdivision", "close_other_apps": "Close other programs on the card", "bigger_gpu": "Use a card with more memory"},
+	Titles: map[string]string{"lower_resolution": "Use smaller textures, less subdivision", "close_other_apps": "Close other programs on the GPU", "bigger_gpu": "Use a GPU with more memory"},
 	Costs:  map[string]string{"lower_resolution": "Detail, seldom seen from a distance.", "cpu_offload": "Several times slower.", "lower_batch_size": "Composing the parts afterwards."},
 }
 
@@ -37,7 +37,7 @@ var Blender = program.Program{
 var Redshift = program.Program{
 	Name: "redshift", Shown: "Redshift", Work: "rendering", Edits: "flags", Language: "cpp", Like: []*program.Program{&scene},
 	Proofs:   []string{"[Redshift]", "Redshift for", "redshiftCmdLine", "Redshift Debug"},
-	Titles:   map[string]string{"limit_framework_preallocation": "Give Redshift a smaller share of the card"},
+	Titles:   map[string]string{"limit_framework_preallocation": "Give Redshift less of the GPU memory"},
 	Remedies: cures(cause.InOrder("close_other_apps", "limit_framework_preallocation", "lower_resolution", "bigger_gpu"), sceneHost),
 	Steps: steps{
 		"limit_framework_preallocation": step.Paste("ui", "Render Settings, Redshift, Memory (System): lower Percentage of GPU Memory to Use from 90 to 80, so that the desktop and plug-ins have room"),
@@ -69,7 +69,7 @@ var Unreal = program.Program{
 	Costs:    map[string]string{"lower_resolution": "Sharper textures and shadows far away.", "lower_num_workers": "Slower shader compilation."},
 	Remedies: cures(cause.InOrder("lower_resolution", "close_other_apps", "upgrade_version", "bigger_gpu"), slices.Concat(cause.InOrder("raise_pagefile", "close_other_apps", "upgrade_version"), []cause.Remedy{{Fix: "lower_num_workers", Fit: cause.Helps, If: inEditor}})),
 	Steps: steps{
-		"lower_resolution":  step.Paste("ui", "A game: texture quality one step down first, then resolution or upscaling (DLSS, FSR). Your own project: console r.Streaming.PoolSize 1000 (MB), Scalability Medium, and Nanite, Lumen or ray tracing off where the card has 8 GB or less"),
+		"lower_resolution":  step.Paste("ui", "A game: texture quality one step down first, then resolution or upscaling (DLSS, FSR). Your own project: console r.Streaming.PoolSize 1000 (MB), Scalability Medium, and Nanite, Lumen or ray tracing off if the GPU has 8 GB or less"),
 		"lower_num_workers": step.Paste("text", "In the project's Config/DefaultEngine.ini, section [DevOptions.Shaders], set `NumUnusedShaderCompilingThreads` higher, so that fewer ShaderCompileWorker processes run at once."),
 		"upgrade_version":   step.Paste("text", "Update the graphics driver. On 13th and 14th generation Intel processors this message also comes from an unstable processor: update the BIOS (microcode 0x12B or later) and use Intel's default settings."),
 	},
@@ -124,7 +124,7 @@ var Ryujinx = program.Program{
 	Steps: steps{
 		"lower_resolution": step.Paste("ui", "Options, Settings, Graphics: Resolution Scale Native (1x), Anisotropic Filtering Auto, and remove resolution or texture mods of the game"),
 		"lowvram_mode":     step.Paste("ui", "Options, Settings, Graphics: Enable Texture Recompression (it helps cards with 4 GB or less)"),
-		"restart_session":  step.Paste("text", "Restart the emulator every hour or so: textures of scenes that you left stay on the card until a game drops them."),
+		"restart_session":  step.Paste("text", "Restart the emulator every hour or so: textures of scenes that you left stay in GPU memory until a game drops them."),
 	},
 	Cards: ryujinxCards,
 }
@@ -138,7 +138,7 @@ var FFmpeg = program.Program{
 	Remedies: cures(cause.InOrder("lower_parallel", "cpu_offload", "lower_resolution", "upgrade_version"), cause.InOrder("lower_parallel", "add_swap")),
 	Steps: steps{
 		"lower_parallel":   step.Paste("text", "End other encodes (OBS, Plex, a stream, an ffmpeg that hangs), or let jobs wait for each other. GeForce drivers allow a fixed number of NVENC sessions per machine: 3 for years, more in newer drivers."),
-		"cpu_offload":      step.Paste("text", "Use `-c:v libx264` in place of `-c:v h264_nvenc` for one of the jobs."),
+		"cpu_offload":      step.Paste("text", "Use `-c:v libx264` instead of `-c:v h264_nvenc` for one of the jobs."),
 		"lower_resolution": step.Paste("text", "Scale down before the encoder (`-vf scale=-2:1080`), and lower `-surfaces` and `-bf` if you set them."),
 		"upgrade_version":  step.Paste("text", "Update the NVIDIA driver: newer ones allow more sessions."),
 	},

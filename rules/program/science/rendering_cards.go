@@ -6,29 +6,29 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 )
 
-var simplify = cause.Cure{Fix: "lower_resolution", Title: "Turn on Simplify: texture limit, subdivision", Kind: "ui", Text: "Render Properties, Simplify on: Texture Limit 2048 (Render), Max Subdivision 2", Cost: "Detail, seldom seen"}
+var simplify = cause.Cure{Fix: "lower_resolution", Title: "Turn on Simplify", Kind: "ui", Text: "Render Properties, Simplify: on; under Render set Texture Limit 2048 and Max Subdivision 2", Cost: "Less detail, seldom visible"}
 
 var direct3DCards = []cause.Card{
 	{
 		ID: "direct3d/shared", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{`"UMA": true`}, If: overBudget,
-		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "ran out of the RAM that the GPU may share",
-		Means: "This GPU has next to no memory of its own (UMA): it uses RAM, of which Windows grants this program {limit} now. It uses {used}, so the next buffer was refused. About half the RAM is the most that a GPU may share, less while other programs fill it.",
+		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "ran out of the RAM that the GPU may use",
+		Means: "This GPU uses the RAM of the computer, because it has next to no memory of its own. Windows grants this program {limit} now, and it uses {used}. At most about half the RAM goes to the GPU, less while other programs fill it.",
 		Not:   "Reinstalling the driver, or only enlarging the page file.",
 		Cures: []cause.Cure{
-			{Fix: "lower_resolution", Title: "Lower the graphics settings", Own: true, Cost: "Detail"},
-			{Fix: "close_other_apps", Title: "Close browsers and launchers first", Told: "Task Manager, Performance, Memory: more free RAM means a larger share.", Cost: "Free"},
-			{Fix: "raise_memory_limit", Title: "Add RAM, or raise the share in the BIOS", Told: "BIOS setup: UMA frame buffer size, 2 GB or more.", Cost: "Money, or RAM for programs"},
+			{Fix: "lower_resolution", Title: "Lower the graphics settings", Own: true, Cost: "Less detail"},
+			{Fix: "close_other_apps", Title: "Close browsers and launchers first", Told: "Task Manager, Performance, Memory shows the free RAM. The more is free, the more the GPU gets.", Cost: "Free"},
+			{Fix: "raise_memory_limit", Title: "Add RAM, or raise the GPU memory in the BIOS", Told: "BIOS setup: UMA frame buffer size, 2 GB or more.", Cost: "Money, or RAM for programs"},
 		},
 		Sources: []string{"D3D12MemoryAllocator/src/D3D12MemAlloc.cpp", "https://learn.microsoft.com/en-us/windows/win32/api/dxgi1_4/ns-dxgi1_4-dxgi_query_video_memory_info"}, Figures: budgetFigures,
 	},
 	{
 		ID: "direct3d/budget", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"D3D12"}, Unsaid: []string{`"UMA": true`}, If: overBudget,
-		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "used more graphics memory than Windows grants it",
-		Means: "Windows divides the card among all programs that draw: this one may have {limit} at the moment and uses {used}, so the next buffer was refused. Other programs on the card make its share smaller.",
+		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "used more GPU memory than Windows grants it",
+		Means: "Windows divides GPU memory among all programs that draw. This one may have {limit} now and uses {used}. Other open programs make its part smaller.",
 		Not:   "Reinstalling the driver.",
 		Cures: []cause.Cure{
-			{Fix: "lower_resolution", Title: "Lower the graphics settings", Own: true, Cost: "Detail"},
-			{Fix: "close_other_apps", Title: "Close other programs that use the card", Told: "Browsers, launchers, recorders; Task Manager, Details, column Dedicated GPU memory.", Cost: "Free"},
+			{Fix: "lower_resolution", Title: "Lower the graphics settings", Own: true, Cost: "Less detail"},
+			{Fix: "close_other_apps", Title: "Close other programs that use the GPU", Told: "Browsers, launchers and recorders use it. Task Manager, Details: the column \"Dedicated GPU memory\" shows how much each one takes.", Cost: "Free"},
 		},
 		Sources: []string{"D3D12MemoryAllocator/src/D3D12MemAlloc.cpp", "https://learn.microsoft.com/en-us/windows/win32/api/dxgi1_4/ns-dxgi1_4-dxgi_query_video_memory_info"}, Figures: budgetFigures,
 	},
@@ -47,37 +47,37 @@ func budgetFigures(c *ledger.Case) map[string]string {
 var blenderCards = []cause.Card{
 	{
 		ID: "blender/card-and-ram", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"System is out of GPU and shared host memory"},
-		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "ran out of graphics memory and system memory for this scene",
-		Means: "The card was full, Cycles tried system memory for the rest, and that was refused as well. Either the scene (textures, geometry, hair) is far larger than the card, or RAM is short, too.",
+		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "ran out of GPU memory and system memory (RAM) for this scene",
+		Means: "GPU memory was full. Cycles tried to put the rest into system memory (RAM), and that failed too. The scene (textures, geometry, hair) is probably far too large for the GPU, or RAM is short as well.",
 		Not:   "Fewer samples: they take time, not memory.",
 		Cures: []cause.Cure{
 			simplify,
-			{Fix: "close_other_apps", Title: "Free the card and RAM", Kind: "ui", Text: "Viewport to Solid before rendering; close browsers and other Blender windows; then render with blender -b FILE.blend -f 1 (FILE.blend: your scene)", Cost: "Free"},
-			{Fix: "cpu_offload", Title: "Render on the CPU", Kind: "ui", Text: "Render Properties: Device CPU. It needs the scene in RAM once", Cost: "Several times slower"},
+			{Fix: "close_other_apps", Title: "Free GPU memory and RAM", Kind: "ui", Text: "Set the viewport to Solid before you render. Close browsers and other Blender windows, or render without the window: blender -b FILE.blend -f 1 (FILE.blend is your scene)", Cost: "Free"},
+			{Fix: "cpu_offload", Title: "Render on the CPU", Kind: "ui", Text: "Render Properties: Device CPU. The scene still has to fit into RAM", Cost: "Several times slower"},
 		},
 		Sources: []string{"blender/intern/cycles/device/device.cpp", "https://github.com/princeton-vl/infinigen/issues/68"},
 	},
 	{
 		ID: "blender/stream", Kinds: []fact.Kind{fact.DeviceAlloc, fact.CUDAError}, Said: []string{"Out of memory in cuStreamCreate"}, Unsaid: []string{"shared host memory"},
-		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "found graphics memory full: not even a queue for the card could be made",
-		Means: "A CUDA stream takes next to nothing, so memory was used up before: by this scene (textures, geometry, a viewport in Rendered mode, which holds a second copy), by other programs, or, on Windows, by the commit limit, which counts what is on the card too. If the default cube fails as well, it is not the scene but the driver or what stands in for CUDA (ZLUDA).",
+		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "found GPU memory full before it could start",
+		Means: "The step that failed takes next to nothing, so GPU memory was full already. Usual reasons: this scene, a viewport in Rendered mode (a second copy), other programs, or on Windows a full page file. If the default cube fails too, suspect the driver, or ZLUDA.",
 		Not:   "Fewer samples: they take time, not memory.",
 		Cures: []cause.Cure{
-			{Fix: "close_other_apps", Title: "Set the viewport to Solid, close other programs", Kind: "ui", Text: "Set the viewport to Solid, close other Blender windows and browsers, restart Blender and render again. Watch Dedicated GPU memory and Committed in Task Manager (Performance) meanwhile", Cost: "Free"},
+			{Fix: "close_other_apps", Title: "Set the viewport to Solid, close other programs", Kind: "ui", Text: "Close other Blender windows and browsers as well, restart Blender and render again. Watch \"Dedicated GPU memory\" and \"Committed\" in Task Manager, Performance", Cost: "Free"},
 			simplify,
-			{Fix: "cpu_offload", Title: "Render on the CPU", Kind: "ui", Text: "Render Properties: Device CPU. It needs the scene in RAM once", Cost: "Several times slower"},
+			{Fix: "cpu_offload", Title: "Render on the CPU", Kind: "ui", Text: "Render Properties: Device CPU. The scene has to fit into RAM", Cost: "Several times slower"},
 		},
 		Sources: []string{"blender/intern/cycles/device/cuda/queue.cpp", "https://docs.blender.org/manual/en/latest/render/cycles/gpu_rendering.html"},
 	},
 	{
 		ID: "blender/card", Kinds: []fact.Kind{fact.DeviceAlloc, fact.CUDAError}, Said: []string{"System is out of " + "GPU memory", "Out of " + "memory in cu", "Cycles GPU rendering documentation"}, Unsaid: []string{"shared host memory"},
-		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "ran out of graphics memory for this scene",
-		Means: "Memory that has to be on the card was refused: image buffers, the acceleration structure, kernels. Textures and geometry use it (an 8K texture takes 256 MiB, every subdivision level four times the faces), a viewport in Rendered mode holds a second copy, and other programs may hold a part; the log does not show which.",
+		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "ran out of GPU memory for this scene",
+		Means: "Textures and geometry usually take most of it: an 8K texture needs 256 MiB, and every subdivision level makes four times the faces. A viewport in Rendered mode holds a second copy. Other programs may hold a part; the log does not show that.",
 		Not:   "Fewer samples: they take time, not memory.",
 		Cures: []cause.Cure{
-			{Fix: "close_other_apps", Title: "Set the viewport to Solid, close other programs", Kind: "ui", Text: "Set the viewport to Solid, close other Blender windows and browsers, restart Blender and render again", Cost: "Free"},
+			{Fix: "close_other_apps", Title: "Set the viewport to Solid, close other programs", Kind: "ui", Text: "Close other Blender windows and browsers as well, restart Blender and render again", Cost: "Free"},
 			simplify,
-			{Fix: "lower_batch_size", Title: "Use smaller tiles, no persistent data", Kind: "ui", Text: "Render Properties, Performance: Tile Size 512; Final Render: Persistent Data off. Animations: render frames in several runs", Cost: "A little time"},
+			{Fix: "lower_batch_size", Title: "Use smaller tiles, no persistent data", Kind: "ui", Text: "Render Properties, Performance: Tile Size 512; Final Render: Persistent Data off. Animations: render the frames in several runs", Cost: "A little time"},
 		},
 		Sources: []string{"blender/intern/cycles/device/device.cpp", "https://docs.blender.org/manual/en/latest/render/cycles/gpu_rendering.html"},
 	},
@@ -85,25 +85,25 @@ var blenderCards = []cause.Card{
 
 var octaneCards = []cause.Card{{
 	ID: "octane/card", Said: []string{"OctaneRender", "Octane Render", "failed to alloc" + "ate device memory"}, If: ledger.OnCard,
-	Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "ran out of graphics memory for this scene",
-	Means: "The driver refused a buffer that Octane needs on the card. Geometry, textures, render passes and the film share it: a 4K film with ten passes takes some GB, an 8K texture of 8 bits 256 MiB. The log does not show which of them is large, nor what else is on the card; every card that renders needs the whole scene.",
+	Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "ran out of GPU memory for this scene",
+	Means: "Geometry, textures, render passes and the film share GPU memory. A 4K film with ten passes takes some GB, an 8K texture of 8 bits 256 MiB. Every GPU that renders needs the whole scene. The log does not show what else is on the GPU.",
 	Not:   "Fewer samples: they take time, not memory.",
 	Cures: []cause.Cure{
-		{Fix: "cpu_offload", Title: "Turn on out-of-core memory", Kind: "ui", Text: "Preferences (plug-ins: Octane settings, Devices), Out of core: enable; RAM usage limit half of your RAM; leave GPU headroom as it is, or raise it a little if the driver still refuses", Cost: "Slower for what lies in RAM"},
-		{Fix: "close_other_apps", Title: "Close other programs on the card", Kind: "text", Text: "`nvidia-smi` lists them: browsers, other 3D programs, the desktop. Switch off a card with little memory under Devices, since each holds the whole scene.", Cost: "Free"},
-		{Fix: "lower_resolution", Title: "Make the scene smaller", Kind: "text", Text: "Fewer render passes at once, textures of 4K and 8 bits, one level less of subdivision and displacement, instances instead of copies.", Cost: "Detail, seldom seen"},
+		{Fix: "cpu_offload", Title: "Turn on out-of-core memory", Kind: "ui", Text: "Preferences, Out of core (plug-ins: Octane settings, Devices): enable it, and set the RAM usage limit to half of your RAM", Cost: "Slower for what lies in RAM"},
+		{Fix: "close_other_apps", Title: "Close other programs on the GPU", Kind: "text", Text: "`nvidia-smi` lists them: browsers, other 3D programs. Under Devices switch off a GPU with little memory.", Cost: "Free"},
+		{Fix: "lower_resolution", Title: "Make the scene smaller", Kind: "text", Text: "Use fewer render passes at once, textures of 4K and 8 bits, one level less of subdivision and displacement, and instances instead of copies.", Cost: "Less detail, seldom visible"},
 	},
 	Sources: []string{"https://docs.otoy.com/StandaloneH_STA/StandaloneSTA/TheOutofCoreSettings.htm", "https://docs.otoy.com/ModoH/Modo/Out-Of-CoreSettings.htm"},
 }}
 
 var wgpuCards = []cause.Card{{
 	ID: "wgpu/memory", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"Caught rendering error", "bevy_render", "wgpu error"},
-	Cause: cause.RetainedMemory, Weight: cause.Strong, Headline: "was refused a buffer or texture by the graphics driver",
-	Means: "wgpu reports no size. Two reasons are usual: one resource far larger than meant (a buffer sized by a wrong count), or resources made again in each frame, which are freed only when the device is polled and nothing refers to them. A failure after a while points to the second; another program on the card is possible too.",
+	Cause: cause.RetainedMemory, Weight: cause.Strong, Headline: "could not get memory for a buffer or texture from the graphics driver",
+	Means: "wgpu prints no size. Usually either one buffer or texture is far larger than you meant (a wrong count), or the program makes new ones in each frame. A failure after a while points to the second. Another program on the GPU is possible too.",
 	Cures: []cause.Cure{
-		{Fix: "fix_shape", Title: "If it fails at once: check the sizes", Kind: "text", Text: "Print the size in each BufferDescriptor and TextureDescriptor, and compare with `device.limits().max_buffer_size`; in Bevy look at meshes, images and shadow maps that a system makes.", Cost: "Half an hour"},
-		{Fix: "detach_accumulated", Title: "If it fails after a while: reuse resources", Kind: "text", Text: "Write into the same buffer (`queue.write_buffer`) instead of creating one a frame; in Bevy change an asset through its handle instead of `assets.add(...)` in a system that runs each frame.", Cost: "Some lines of code"},
-		{Fix: "close_other_apps", Title: "Watch the card", Kind: "text", Text: "`nvidia-smi -l 1`, or Task Manager, Performance, GPU, while it runs: a steady climb is the second reason.", Cost: "Free"},
+		{Fix: "fix_shape", Title: "If it fails at once: check the sizes", Kind: "text", Text: "Print the size in each BufferDescriptor and TextureDescriptor, and compare it with `device.limits().max_buffer_size`. In Bevy look at the meshes, images and shadow maps that your systems make.", Cost: "Half an hour"},
+		{Fix: "detach_accumulated", Title: "If it fails after a while: reuse resources", Kind: "text", Text: "Write into the same buffer (`queue.write_buffer`) instead of making one per frame. In Bevy change an asset through its handle; do not call `assets.add(...)` in a system that runs each frame.", Cost: "Some lines of code"},
+		{Fix: "close_other_apps", Title: "Watch GPU memory while it runs", Kind: "text", Text: "Use `nvidia-smi -l 1`, or Task Manager, Performance, GPU. A steady climb means the second reason.", Cost: "Free"},
 	},
 	Sources: []string{"wgpu/wgpu/src/api/device.rs", "https://github.com/bevyengine/bevy/issues/24722"},
 }}
@@ -115,62 +115,62 @@ var editorWords = []string{"UnrealEditor", "UE4Editor", "ShaderCompileWorker", "
 
 var unrealCards = []cause.Card{{
 	ID: "unreal/commit", Kinds: []fact.Kind{fact.CommitLimit}, Unsaid: editorWords,
-	Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "was refused system memory by Windows[[: {asked} in one piece]]",
-	Means: "All programs together have committed as much as RAM and page file can hold, even if RAM looks free.[[ This one asked for {asked} next;]] the log does not show who holds the most.",
-	Not:   "A larger card: it is not the card's memory.",
+	Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "could not get system memory (RAM) from Windows",
+	Means: "RAM and page file together are used up (\"Committed\" in Task Manager), even if some RAM looks free. The log does not show which program holds the most.",
+	Not:   "A better graphics card: this is not GPU memory.",
 	Cures: []cause.Cure{
-		{Fix: "raise_pagefile", Title: "Enlarge the Windows page file", Cost: "disk space, and a restart", Told: "Win+R, `SystemPropertiesAdvanced`, Performance: Settings, Advanced, Virtual memory: Change. Let Windows manage it on a drive with room, or set initial 32768, maximum 98304 (MB); restart."},
-		{Fix: "close_other_apps", Title: "Watch \"Commit size\", close what is large", Cost: "a look is free", Told: "Task Manager, Details, right-click the header: column \"Commit size\". If it is another program, close or restart that one."},
-		{Fix: "upgrade_version", Title: "If only this program's jumps: its newest version", Cost: "some minutes", Told: "A jump with one file or one scene points to that file, or to a fault in how the program reads it: try another file, and report the number with it. Games: verify the files, take mods out."},
+		{Fix: "raise_pagefile", Title: "Enlarge the Windows page file", Told: "Press Win+R, run `SystemPropertiesAdvanced`. Performance: Settings, Advanced, Virtual memory: Change. Let Windows manage it on a drive with room, or set initial 32768 and maximum 98304 (MB). Restart.", Cost: "disk space, and a restart"},
+		{Fix: "close_other_apps", Title: "Find the program with the largest \"Commit size\"", Told: "Task Manager, Details, right-click the header, add the column \"Commit size\". If another program is at the top, close or restart it.", Cost: "a look is free"},
+		{Fix: "upgrade_version", Title: "If this program is the largest: repair or update it", Told: "Games: verify the files, and remove mods. If its memory jumps with one file or scene, report that file.", Cost: "some minutes"},
 	},
 	Sources: []string{"https://learn.microsoft.com/en-us/windows/win32/debug/system-error-codes--1300-1699-", "UnrealEngine/Engine/Source/Runtime/Core/Private/GenericPlatform/GenericPlatformMemory.cpp"},
 }, {
 	ID: "unreal/video-memory", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"Out of video memory trying to allocate"},
-	Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "could not create a texture or buffer in video memory",
-	Means: "The message has no sizes. Usually the settings or the scene need more than the card has. On 13th and 14th generation Intel processors the same message often comes from an unstable processor while shaders are compiled, with VRAM free.",
+	Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "could not create a texture or buffer in GPU memory",
+	Means: "Usually the settings or the scene need more GPU memory than the card has. On Intel processors of the 13th and 14th generation the same message often comes from an unstable processor, with GPU memory free. The message shows no sizes.",
 	Cures: []cause.Cure{
-		{Fix: "lower_resolution", Title: "Lower texture quality, turn off ray tracing", Kind: "ui", Text: "Texture quality one step down, ray tracing and Lumen off, upscaling (DLSS, FSR) on; your own project: r.Streaming.PoolSize 1000 in the console", Cost: "Sharpness"},
-		{Fix: "upgrade_version", Title: "Intel 13th/14th gen: BIOS with 0x12B or later", Kind: "text", Text: "Update the BIOS (microcode 0x12B or later) and choose Intel's default power settings; update the graphics driver as well.", Cost: "Half an hour"},
-		{Fix: "close_other_apps", Title: "Close other programs that use VRAM", Kind: "text", Text: "Task Manager, Performance, GPU: Dedicated GPU memory before the start. Close browsers, recorders and other games.", Cost: "Free"},
+		{Fix: "lower_resolution", Title: "Lower texture quality, turn off ray tracing", Kind: "ui", Text: "Texture quality one step down, ray tracing and Lumen off, upscaling (DLSS, FSR) on; your own project: r.Streaming.PoolSize 1000 in the console", Cost: "Less sharp"},
+		{Fix: "upgrade_version", Title: "Intel 13th or 14th generation: update the BIOS", Kind: "text", Text: "Install a BIOS with microcode 0x12B or later, and choose Intel's default power settings. Update the graphics driver as well.", Cost: "Half an hour"},
+		{Fix: "close_other_apps", Title: "Close other programs that use GPU memory", Kind: "text", Text: "Close browsers, recorders and other games. Task Manager, Performance, GPU shows \"Dedicated GPU memory\" before the start.", Cost: "Free"},
 	},
 	Sources: []string{"UnrealEngine/Engine/Source/Runtime/D3D12RHI/Private/D3D12Util.cpp", "https://www.radgametools.com/oodleintel.htm"},
 }}
 
 var ryujinxCards = []cause.Card{{
 	ID: "ryujinx/vram", Said: []string{"MemoryAllocatorBlockList"}, Kinds: []fact.Kind{fact.GGMLAlloc, fact.PlainDevice},
-	Cause: cause.RetainedMemory, Weight: cause.Strong, Headline: "ran out of video memory on a texture",
-	Means: "The emulator asked Vulkan for memory and the card was full. Some games decode ASTC textures to several times their size; resolution scale and texture mods multiply them. Memory can also grow from scene to scene.",
+	Cause: cause.RetainedMemory, Weight: cause.Strong, Headline: "ran out of GPU memory",
+	Means: "The emulator asked Vulkan for memory, and the GPU had no more. Some games decode ASTC textures to several times their size; resolution scale and texture mods multiply that. GPU memory can also grow from scene to scene.",
 	Cures: []cause.Cure{
-		{Fix: "lower_resolution", Title: "Use scale 1x, no texture mods", Kind: "text", Text: "Options, Settings, Graphics: Resolution Scale Native (1x); take mods of the game out", Cost: "Sharpness"},
+		{Fix: "lower_resolution", Title: "Use scale 1x, no texture mods", Kind: "text", Text: "Options, Settings, Graphics: Resolution Scale Native (1x). Remove the mods of the game.", Cost: "Less sharp"},
 		{Fix: "lowvram_mode", Title: "Turn on texture recompression", Kind: "ui", Text: "Options, Settings, Graphics: Enable Texture Recompression", Cost: "Slightly softer textures"},
-		{Fix: "restart_session", Title: "Save and restart now and then", Kind: "text", Text: "Save before a change of scene and restart the emulator.", Cost: "Your place in the game"},
+		{Fix: "restart_session", Title: "Save and restart from time to time", Kind: "text", Text: "Save before a change of scene, and restart the emulator.", Cost: "Your place in the game"},
 	},
 	Sources: []string{"https://github.com/Ryujinx/Ryujinx/issues/4677", "https://github.com/Ryujinx/Ryujinx/issues/6464", "https://github.com/Ryujinx/Ryujinx/issues/3523"},
 }}
 
 // nvencDriver and nvencNot are what lets more encodes run, and what does without.
 var (
-	nvencDriver = cause.Cure{Fix: "upgrade_version", Title: "Update the NVIDIA driver", Kind: "text", Text: "Newer drivers allow more sessions on GeForce; NVIDIA's encode matrix lists the number for each card.", Cost: "A restart"}
-	nvencNot    = cause.Cure{Fix: "cpu_offload", Title: "Encode on the CPU", Kind: "text", Text: "In place of `h264_nvenc`: `libx264`; of `hevc_nvenc`: `libx265`.", Cost: "Processor time"}
+	nvencDriver = cause.Cure{Fix: "upgrade_version", Title: "Update the NVIDIA driver", Kind: "text", Text: "Newer drivers allow more sessions on GeForce cards. NVIDIA's video encode support matrix lists the number for each card.", Cost: "A restart"}
+	nvencNot    = cause.Cure{Fix: "cpu_offload", Title: "Encode on the CPU", Kind: "text", Text: "Use `libx264` instead of `h264_nvenc`, and `libx265` instead of `hevc_nvenc`.", Cost: "Processor time"}
 )
 
-const nvencMeans = "NVENC says \"out of memory\" when too many encoding sessions are open. GeForce drivers allow a fixed number for the whole machine (2 or 3 for years, more in newer drivers), however much VRAM is free. A full card is the other, rarer reason."
+const nvencMeans = "NVENC says \"out of memory\" when too many encoding sessions are open. GeForce drivers allow only a few for the whole machine (2 or 3 for years, more in newer drivers), however much GPU memory is free. More rarely GPU memory really is full."
 
 var ffmpegCards = []cause.Card{{
 	ID: "ffmpeg/nvenc-recorder", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"viseron.components", "frigate.record", "frigate.video"}, If: func(c *ledger.Case) bool { return c.Near("OpenEncodeSessionEx failed") },
-	Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Headline: "could not open another NVENC session for a camera",
+	Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Headline: "could not open another NVENC encoding session for a camera",
 	Means: nvencMeans,
 	Cures: []cause.Cure{
-		{Fix: "lower_parallel", Title: "Store the cameras' own streams, or encode fewer at once", Told: "In the recorder's settings each camera with an `_nvenc` codec is a session of its own. Codec `copy` (Viseron: `recorder:`, `codec: copy`) needs none: it stores what the camera sends.", Cost: "The camera's own codec and size"},
+		{Fix: "lower_parallel", Title: "Store the cameras' own streams, or encode fewer", Told: "In the recorder's settings each camera with an `_nvenc` codec needs a session. Codec `copy` needs none: it stores what the camera sends (Viseron: `recorder:`, `codec: copy`).", Cost: "The camera's own codec and size"},
 		nvencDriver, nvencNot,
 	},
 	Sources: []string{"ffmpeg/libavcodec/nvenc.c", "viseron/components/ffmpeg/const.py"},
 }, {
 	ID: "ffmpeg/nvenc-sessions", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"OpenEncodeSessionEx failed"},
-	Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Headline: "could not open another NVENC session",
+	Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Headline: "could not open another NVENC encoding session",
 	Means: nvencMeans,
 	Cures: []cause.Cure{
-		{Fix: "lower_parallel", Title: "Encode fewer videos at once", Told: "Each output with an `_nvenc` codec is a session, also those of other programs on this machine. This lists what runs on the card; end what hangs:", Kind: "shell", Text: "nvidia-smi", Cost: "Free"},
+		{Fix: "lower_parallel", Title: "Encode fewer videos at once", Told: "Each output with an `_nvenc` codec is a session, also those of other programs. This lists what runs on the GPU; end what hangs:", Kind: "shell", Text: "nvidia-smi", Cost: "Free"},
 		nvencDriver, nvencNot,
 	},
 	Sources: []string{"https://github.com/valkjsaaa/auto-bilibili-recorder/issues/9", "https://github.com/m1k1o/go-transcode/issues/42", "https://github.com/gazebosim/gz-common/pull/125", "ffmpeg/libavcodec/nvenc.c"}, Solved: 2,

@@ -23,7 +23,7 @@ func cures(card, host []cause.Remedy) map[string][]cause.Remedy {
 
 // Cures that many programs share.
 var (
-	look = cause.Cure{Fix: "kill_stale_process", Title: "Check what else uses the card", Kind: "shell", Text: "nvidia-smi   # programs with more than a few hundred MiB", Cost: "A look is free"}
+	look = cause.Cure{Fix: "kill_stale_process", Title: "Check what else uses the GPU", Told: "Run `nvidia-smi` before your program starts. If GPU memory is already nearly full, end the listed processes that you no longer need.", Cost: "A look is free"}
 )
 
 // real: the log says how much was asked for, and that it is more than a crumb.

@@ -13,15 +13,15 @@ import (
 var MATLAB = program.Program{
 	Name: "matlab", Shown: "MATLAB", Work: "science", Edits: "code", Language: "other",
 	Proofs:   []string{"'gpuDevice()'", "Error using gpuArray", "gpuArray(", "gpuArray/", "on gpuArray", "MATLAB:", "parallel:gpu", "Error using parallel.gpu", "Maximum variable size allowed on the device is exceeded", "Requested array exceeds the maximum possible variable size", "exceeds maximum array size preference", "help memory\" for your options", "HELP MEMORY for your options", "main_kilosort"},
-	Titles:   map[string]string{"lower_batch_size": "Lower MiniBatchSize", "half_precision": "Use single instead of double", "restart_session": "Reset the card", "stream_dataset": "Use a tall array or matfile"},
-	Costs:    map[string]string{"lower_batch_size": "Slower per epoch.", "half_precision": "Seven digits instead of sixteen.", "restart_session": "All gpuArrays are lost.", "stream_dataset": "Some rewriting."},
+	Titles:   map[string]string{"lower_batch_size": "Lower MiniBatchSize", "half_precision": "Use single instead of double", "restart_session": "Reset the GPU", "stream_dataset": "Use a tall array or matfile"},
+	Costs:    map[string]string{"lower_batch_size": "Slower per epoch.", "half_precision": "Less precision.", "restart_session": "All gpuArrays are lost.", "stream_dataset": "Some rewriting."},
 	Remedies: cures(cause.InOrder("restart_session", "lower_batch_size", "half_precision", "close_other_apps"), cause.InOrder("half_precision", "fix_shape", "stream_dataset", "raise_pagefile")),
 	Steps: steps{
 		"lower_batch_size": step.Paste("text", "Set `\"MiniBatchSize\", 8` in `trainingOptions` (128 by default); `predict` and `classify` take it as well. Your own loops: `gather` results and `clear` each gpuArray."),
-		"half_precision":   step.Paste("text", "Convert first: `x = gpuArray(single(x));`. MATLAB computes in double unless told otherwise."),
-		"restart_session":  step.Paste("text", "Run `reset(gpuDevice)`, then `gpuDevice` to see AvailableMemory. If it stays low, another program holds the card: `!nvidia-smi`."),
+		"half_precision":   step.Paste("text", "Convert first: `x = gpuArray(single(x));`. MATLAB computes in double by default."),
+		"restart_session":  step.Paste("text", "Run `reset(gpuDevice)`, then `gpuDevice` to see AvailableMemory. If it stays low, another program holds the GPU: `!nvidia-smi`."),
 		"fix_shape":        step.Paste("text", "Look at `whos` and at the sizes in that line: `a - b'` of two vectors makes a whole matrix (implicit expansion)."),
-		"stream_dataset":   step.Paste("text", "Read parts with `matfile`, `datastore` or `tall`, in place of `load`."),
+		"stream_dataset":   step.Paste("text", "Read parts with `matfile`, `datastore` or `tall`, instead of `load`."),
 	},
 	Cards: slices.Concat(matlabCallCards, matlabCards),
 }
@@ -32,12 +32,12 @@ var Julia = program.Program{
 	Sources:  program.Sources{"CUDA.jl/docs/src/usage/memory.md": "JULIA_CUDA_HARD_MEMORY_LIMIT JULIA_CUDA_MEMORY_POOL"},
 	Proofs:   []string{"Out of GPU memory trying to allocate", "CUDA.jl", "/.julia/packages/CUDA/", "OutOfGPUMemoryError"},
 	Titles:   map[string]string{"empty_cache": "Free arrays at once", "lower_batch_size": "Lower the batch size", "half_precision": "Use Float32"},
-	Costs:    map[string]string{"empty_cache": "A little time.", "half_precision": "Seven digits instead of sixteen."},
+	Costs:    map[string]string{"empty_cache": "A little time.", "half_precision": "Less precision."},
 	Remedies: cures(cause.InOrder("empty_cache", "lower_batch_size", "half_precision", "kill_stale_process"), cause.InOrder("lower_batch_size", "stream_dataset", "raise_memory_limit")),
 	Steps: steps{
-		"empty_cache":      step.Paste("text", "Call `CUDA.unsafe_free!(x)` on temporaries, or `x = nothing; GC.gc(); CUDA.reclaim()`: Julia's collector does not know how full the card is. In loops use broadcasts in place (`y .= f.(x)`)."),
+		"empty_cache":      step.Paste("text", "Call `CUDA.unsafe_free!(x)` on temporaries, or `x = nothing; GC.gc(); CUDA.reclaim()`: Julia's collector does not know how full the GPU is. In loops use broadcasts in place (`y .= f.(x)`)."),
 		"lower_batch_size": step.Paste("text", "Flux and Lux: `DataLoader((x, y); batchsize=16)`, and move a batch with `gpu` inside the loop, not the data set before it."),
-		"half_precision":   step.Paste("text", "Use `cu(x)`, which makes Float32, in place of `CuArray(x)`, which keeps Float64."),
+		"half_precision":   step.Paste("text", "Use `cu(x)`, which makes Float32, instead of `CuArray(x)`, which keeps Float64."),
 		"stream_dataset":   step.Paste("text", "Map the file: `using Mmap; x = mmap(open(\"x.bin\"), Matrix{Float32}, (rows, columns))`."),
 	},
 	Cards: juliaCards,
@@ -64,7 +64,7 @@ var OpenCV = program.Program{
 	Name: "opencv", Shown: "OpenCV", Work: "vision", Edits: "code", Language: "cpp",
 	Proofs:   []string{"OpenCV(", "cv2.error", "cv::error", "cv::Mat", "OpenCV Error", "cv::cuda"},
 	Titles:   map[string]string{"lower_resolution": "Use smaller images", "detach_accumulated": "Reuse and release the matrices"},
-	Costs:    map[string]string{"lower_resolution": "Detail.", "detach_accumulated": "None."},
+	Costs:    map[string]string{"lower_resolution": "Less detail.", "detach_accumulated": "None."},
 	Remedies: cures(cause.InOrder("lower_resolution", "detach_accumulated", "kill_stale_process"), cause.InOrder("fix_shape", "lower_resolution", "detach_accumulated", "add_swap")),
 	Steps: steps{
 		"lower_resolution":   step.Paste("python", "img = cv2.resize(cv2.imread(path), None, fx=0.5, fy=0.5)   # a quarter of the memory from here on"),
@@ -79,7 +79,7 @@ var Paddle = program.Program{
 	Name: "paddle", Script: "paddle-script", Shown: "PaddlePaddle", Work: "vision", Edits: "code", Language: "python",
 	Proofs:   []string{"memory has been allocated(actual using", "memory has been allocated and available memory is only", "paddle/fluid/", "paddle::memory", "paddle/base/", "PaddleOCR", "ppocr", "paddlenlp", "ppdet/", "Paddle Fluid", "paddle::platform", "paddle/phi/", "start PaddlePaddle on another GPU"},
 	Titles:   map[string]string{"limit_framework_preallocation": "Let the pool grow instead", "lower_batch_size": "Lower the batch size", "lower_resolution": "Limit the image's side"},
-	Costs:    map[string]string{"limit_framework_preallocation": "A little speed.", "lower_resolution": "Small print may be missed."},
+	Costs:    map[string]string{"limit_framework_preallocation": "A little speed.", "lower_resolution": "May miss small print."},
 	Remedies: withLeak(cures(cause.InOrder("lower_batch_size", "lower_resolution", "limit_framework_preallocation", "kill_stale_process"), cause.InOrder("lower_batch_size", "lower_num_workers", "raise_memory_limit"))),
 	Steps: steps{
 		"limit_framework_preallocation": step.Paste("env", "export FLAGS_allocator_strategy=auto_growth\nexport FLAGS_fraction_of_gpu_memory_to_use=0.5"),
@@ -136,10 +136,10 @@ var Darknet = program.Program{
 	Name: "darknet", Shown: "Darknet", Work: "vision", Edits: "flags", Language: "cpp",
 	Proofs:   []string{"darknet:", "./darknet", "darknet detector", "darknet.exe"},
 	Titles:   map[string]string{"lower_batch_size": "Raise subdivisions", "lower_resolution": "Smaller network input"},
-	Costs:    map[string]string{"lower_batch_size": "Slower per step; the same batch.", "lower_resolution": "Small objects are missed."},
+	Costs:    map[string]string{"lower_batch_size": "Slower per step; the same batch.", "lower_resolution": "May miss small objects."},
 	Remedies: cures(cause.InOrder("lower_batch_size", "lower_resolution", "kill_stale_process"), cause.InOrder("lower_batch_size", "add_swap")),
 	Steps: steps{
-		"lower_batch_size": step.Paste("config", "[net]\nbatch=64\nsubdivisions=64   # twice what it is now; images on the card = batch / subdivisions"),
+		"lower_batch_size": step.Paste("config", "[net]\nbatch=64\nsubdivisions=64   # twice what it is now; images on the GPU = batch / subdivisions"),
 		"lower_resolution": step.Paste("config", "[net]\nwidth=416\nheight=416   # multiples of 32\nrandom=0   # in each [yolo] section: no larger sizes in between"),
 	},
 	Cards: darknetCards,
@@ -150,7 +150,7 @@ var TFObjectDetection = program.Program{
 	Name: "tf-object-detection", Shown: "TF Object Detection", Work: "vision", Edits: "flags", Language: "python",
 	Proofs:   []string{"object_detection/model_", "object_detection/legacy", "object_detection/core", "object_detection/meta_architectures", "FirstStageFeatureExtractor/", "SecondStageFeatureExtractor/", "SecondStageBoxPredictor/"},
 	Titles:   map[string]string{"lower_batch_size": "Lower batch_size in pipeline.config", "lower_resolution": "Smaller image_resizer", "lower_num_workers": "Smaller input queues"},
-	Costs:    map[string]string{"lower_resolution": "Small objects are missed.", "lower_num_workers": "The card may wait for data."},
+	Costs:    map[string]string{"lower_resolution": "May miss small objects.", "lower_num_workers": "The GPU may wait for data."},
 	Remedies: withLeak(cures(cause.InOrder("lower_batch_size", "lower_resolution", "kill_stale_process"), cause.InOrder("lower_num_workers", "lower_batch_size", "raise_memory_limit"))),
 	Steps: steps{
 		"lower_batch_size":  step.Paste("config", "train_config {\n  batch_size: 2   # in pipeline.config; 1 where images are kept at their aspect ratio\n}"),
@@ -169,7 +169,7 @@ var Minecraft = program.Program{
 	Remedies: cures(cause.InOrder("lower_resolution", "close_other_apps"), cause.InOrder("lower_mem_fraction", "close_other_apps", "raise_pagefile", "add_swap")),
 	Steps: steps{
 		"lower_resolution":   step.Paste("ui", "Options, Video Settings: Render Distance 8, Graphics Fast; a resource pack of 32x or less, shaders off"),
-		"lower_mem_fraction": step.Paste("ui", "Launcher, Installations, More Options, JVM Arguments: -Xmx4G in place of a value near the RAM of the machine; 4 to 8 GB are right for most mod packs"),
+		"lower_mem_fraction": step.Paste("ui", "Launcher, Installations, More Options, JVM Arguments: -Xmx4G instead of a value near the RAM of the machine; 4 to 8 GB are right for most mod packs"),
 	},
 	Like: []*program.Program{&Java},
 }

@@ -14,36 +14,36 @@ var matlabCards = []cause.Card{
 	{
 		ID: "matlab/variable", Kinds: []fact.Kind{fact.PlainDevice}, Said: []string{"Maximum variable size allowed on the device is exceeded"},
 		Cause: cause.OversizedAllocation, Weight: cause.Strong, Headline: "refused one array that is larger than a gpuArray may be",
-		Means: "This is a limit for a single variable (2^31 - 1 elements, or most of the card), not what other programs hold. The size follows from the arguments of that line: a stack of all points, frames or pairs at once, or a zoom that multiplies both sides.",
-		Not:   "Ending other programs, or `reset(gpuDevice)`: the array alone is too large.",
+		Means: "This is a limit for a single array (2^31 - 1 elements, or most of the GPU memory), whatever other programs hold. The arguments of that line set the size: all points, frames or pairs at once, or a zoom of both sides.",
+		Not:   "Ending other programs, or `reset(gpuDevice)`: this array alone is too large.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Process smaller chunks", Told: "Print `size` of the arguments in that line; halve the number of items per call (a loop with `gather` after each), and use `single` instead of double.", Cost: "Time"},
-			{Fix: "upgrade_version", Title: "If it failed inside a package: update it", Told: "The innermost frame names it; search its issues for this message, and report the sizes of your data.", Cost: "Free"},
-			{Fix: "lower_resolution", Title: "Compute a smaller output image", Told: "Half the zoom of the output is a quarter of the pixels.", Cost: "Detail"},
+			{Fix: "lower_batch_size", Title: "Process smaller blocks", Told: "Print `size` of the arguments in that line. Halve the number of items per call (a loop with `gather` after each), and use `single` instead of double.", Cost: "Time"},
+			{Fix: "upgrade_version", Title: "If it failed inside a package: update it", Told: "The innermost frame names the package. Search its issues for this message, and report the sizes of your data.", Cost: "Free"},
+			{Fix: "lower_resolution", Title: "If it makes an image: make it smaller", Told: "Half the zoom needs a quarter of the pixels.", Cost: "Less detail"},
 		},
 		Sources: []string{"https://www.mathworks.com/help/parallel-computing/gpudevice.html", "https://www.mathworks.com/help/parallel-computing/gpuarray.html"},
 	},
 	{
 		ID: "matlab/card", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"Out of memory on device"},
-		Cause: cause.BatchTooLarge, Weight: cause.Good, Headline: "found the card full in this call",
-		Means: "Numbers are double (8 bytes) unless told otherwise, and a gpuArray stays on the card as long as a variable refers to it; in training, mini-batch x image size counts. Each worker of a parallel pool has its own context. Another program may hold the rest.",
-		Not:   "More RAM: a gpuArray has to be on the card.",
+		Cause: cause.BatchTooLarge, Weight: cause.Good, Headline: "found GPU memory full in this call",
+		Means: "A gpuArray stays in GPU memory as long as a variable refers to it, and numbers are double (8 bytes) by default. In training, mini-batch x image size decides. Each worker of a parallel pool needs its own memory, and another program may hold the rest.",
+		Not:   "More RAM: a gpuArray has to be in GPU memory.",
 		Cures: []cause.Cure{
-			{Fix: "restart_session", Title: "Check the card, then reset it", Told: "`gpuDevice` shows AvailableMemory; `reset(gpuDevice)` frees all that this MATLAB holds. If it is still low, another program has it (`!nvidia-smi`).", Cost: "All gpuArrays are lost"},
-			{Fix: "lower_batch_size", Title: "Lower the mini-batch size", Kind: "text", Text: "Half of the present value. Deep Learning Toolbox: `\"MiniBatchSize\"` in `trainingOptions` (128 by default) and `predict`; MatConvNet: `batchSize`, or a higher `numSubBatches`.", Cost: "Slower per epoch"},
-			{Fix: "half_precision", Title: "Use single instead of double", Kind: "text", Text: "`gpuArray(single(x))`, if the data are double: half the memory.", Cost: "Seven digits"},
+			{Fix: "restart_session", Title: "Check the GPU, then reset it", Told: "`gpuDevice` shows AvailableMemory. `reset(gpuDevice)` frees all that this MATLAB holds. If it is still low, another program has it (`!nvidia-smi`).", Cost: "All gpuArrays are lost"},
+			{Fix: "lower_batch_size", Title: "Lower the mini-batch size", Kind: "text", Text: "Halve it: `\"MiniBatchSize\"` in `trainingOptions` (128 by default) and `predict`. MatConvNet: `batchSize`, or a higher `numSubBatches`.", Cost: "Slower per epoch"},
+			{Fix: "half_precision", Title: "Use single instead of double", Kind: "text", Text: "`gpuArray(single(x))` needs half the memory, if the data are double.", Cost: "Less precision"},
 		},
 		Sources: []string{"https://www.mathworks.com/help/parallel-computing/gpudevice.html"},
 	},
 	{
 		ID: "matlab/array-size", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"exceeds maximum array size preference"},
-		Cause: cause.OversizedAllocation, Weight: cause.Strong, Headline: "refused one array of {asked}, above its limit for a single array",
-		Means: "{asked} in one array is above the limit in MATLAB's preferences, by default all of the machine's RAM. The line shows the sizes. Two equal long sides mean every row with every row, often by implicit expansion: a column minus a row (`a - b'`) makes a whole matrix.",
-		Not:   "Raising the limit: an array beyond RAM makes the machine swap until it hangs.",
+		Cause: cause.OversizedAllocation, Weight: cause.Strong, Headline: "refused one array of {asked}: it is above the limit for a single array",
+		Means: "The limit is set in MATLAB's preferences; by default it is all RAM of the machine. The message shows the sizes of the array. Two equal long sides mean every row with every row: often a column minus a row (`a - b'`) made a whole matrix.",
+		Not:   "Raising the limit: an array larger than the RAM makes the machine swap until it hangs.",
 		Cures: []cause.Cure{
-			{Fix: "fix_shape", Title: "Check the sizes of both operands", Told: "`size(a), size(b)` in the line that failed. If a column meets a row, transpose one. `zeros(n)` makes n x n; `zeros(n, 1)` is a column.", Cost: "Free"},
-			{Fix: "stream_dataset", Title: "If intended: use sparse, blocks or `tall`", Told: "`sparse` where most is zero, `pdist2(x, y, \"euclidean\", \"Smallest\", 10)` instead of all distances, a loop over blocks of rows, or `tall` and `matfile` from disk.", Cost: "Some rewriting"},
-			{Fix: "half_precision", Title: "Use a smaller type", Kind: "text", Text: "`zeros(n, m, \"single\")` needs half, `uint8` an eighth.", Cost: "Digits"},
+			{Fix: "fix_shape", Title: "Check the sizes of both operands", Told: "Run `size(a), size(b)` before the line that failed. If a column meets a row, transpose one. `zeros(n)` makes n x n; `zeros(n, 1)` is a column.", Cost: "Free"},
+			{Fix: "stream_dataset", Title: "If you want it that large: use `sparse` or `tall`", Told: "`sparse` helps where most values are zero. `pdist2(x, y, \"euclidean\", \"Smallest\", 10)` replaces all distances. Otherwise loop over blocks of rows, or read from disk with `tall` or `matfile`.", Cost: "Some rewriting"},
+			{Fix: "half_precision", Title: "Use a smaller type", Kind: "text", Text: "`zeros(n, m, \"single\")` needs half the memory, `\"uint8\"` an eighth.", Cost: "Less precision"},
 		},
 		Sources: []string{"https://www.mathworks.com/help/matlab/matlab_prog/resolving-out-of-memory-errors.html"},
 	},
@@ -55,27 +55,27 @@ var juliaCards = []cause.Card{{
 	},
 	Cause: cause.BudgetMisconfigured, Weight: cause.Decisive,
 	Headline: "reached the limit that was set for it: {limit}",
-	Means:    "CUDA.jl holds {mine}, and \"capped at\" is a limit that somebody set (`JULIA_CUDA_MEMORY_LIMIT`), not the size of the card. The percentage counts all programs on the card.[[ Without the limit the {total} of the card would be the end.]] Arrays that nothing uses any more count until Julia's collector runs.",
+	Means:    "\"capped at\" is a limit that somebody set (`JULIA_CUDA_MEMORY_LIMIT`), not the size of the GPU.[[ The GPU itself has {total}.]] Unused arrays count until Julia's garbage collector runs.",
 	Not:      "Ending other programs: the limit counts this session alone.",
 	Cures: []cause.Cure{
-		{Fix: "raise_gpu_memory_utilization", Title: "Raise or remove the limit", Told: "It is in bytes, and read at the first use of the card: set it before Julia starts, below what `nvidia-smi` shows as free. Newer versions call it `JULIA_CUDA_HARD_MEMORY_LIMIT`.", Kind: "shell", Text: "unset JULIA_CUDA_MEMORY_LIMIT   # Windows: set JULIA_CUDA_MEMORY_LIMIT=", Cost: "less for other programs"},
-		{Fix: "empty_cache", Title: "Free temporary arrays", Kind: "text", Text: "`CUDA.unsafe_free!(x)` in the loop, or now and then `GC.gc(); CUDA.reclaim()`; write in place (`y .= f.(x)`).", Cost: "a little time"},
-		{Fix: "lower_batch_size", Title: "Move smaller batches to the card", Kind: "text", Text: "`for (x, y) in DataLoader(data; batchsize=16)` with `x = cu(x)` inside the loop.", Cost: "slower per sample"},
+		{Fix: "raise_gpu_memory_utilization", Title: "Remove or raise the limit", Told: "Do it before Julia starts. The value is in bytes; stay below what `nvidia-smi` shows as free. Newer versions call it `JULIA_CUDA_HARD_MEMORY_LIMIT`.", Kind: "shell", Text: "unset JULIA_CUDA_MEMORY_LIMIT   # Windows: set JULIA_CUDA_MEMORY_LIMIT=", Cost: "less for other programs"},
+		{Fix: "empty_cache", Title: "Free temporary arrays", Kind: "text", Text: "Call `CUDA.unsafe_free!(x)` in the loop, or now and then `GC.gc(); CUDA.reclaim()`. Write in place: `y .= f.(x)`.", Cost: "a little time"},
+		{Fix: "lower_batch_size", Title: "Move smaller batches to the GPU", Kind: "text", Text: "Loop with `for (x, y) in CuIterator(loader)`: it uploads one batch and frees the last one. Lower the `batchsize` of your loader, for example to 16.", Cost: "slower per sample"},
 	},
 	Sources: []string{"CUDA.jl/src/pool.jl", "CUDA.jl/docs/src/usage/memory.md"},
 }, {
 	ID: "cuda.jl/pool", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"Effective GPU memory usage", "Out of GPU memory trying to allocate"},
 	Cause: cause.BatchTooLarge, Weight: cause.Good,
-	Means: "{asked} did not fit. In the message, the first percentage is the whole card, all programs together; the pool line is this Julia session. If the pool is much smaller, something else holds the card. Julia frees arrays late, because its garbage collector does not see how full the card is.",
+	Means: "{asked} did not fit. In the message the first percentage counts all programs on the GPU; the pool line is this Julia session. If the pool is much smaller, something else holds the GPU. Julia frees arrays late: its garbage collector does not see how full the GPU is.",
 	Cures: []cause.Cure{
-		{Fix: "lower_batch_size", Title: "Move one batch at a time to the card", Kind: "text", Text: "`for (x, y) in DataLoader(data; batchsize=16)` with `x = cu(x)` inside the loop.", Cost: "Slower per sample"},
-		{Fix: "empty_cache", Title: "Free temporary arrays", Kind: "text", Text: "`CUDA.unsafe_free!(x)` in the loop, or now and then `GC.gc(); CUDA.reclaim()`; write in place (`y .= f.(x)`).", Cost: "A little time"},
-		{Fix: "kill_stale_process", Title: "Check what else uses the card", Kind: "text", Text: "`nvidia-smi`; a second Julia or notebook keeps its pool until it ends.", Cost: "Free"},
+		{Fix: "lower_batch_size", Title: "Move one batch at a time to the GPU", Kind: "text", Text: "Loop with `for (x, y) in CuIterator(loader)`: it uploads one batch and frees the last one. Lower the `batchsize` of your loader, for example to 16.", Cost: "Slower per sample"},
+		{Fix: "empty_cache", Title: "Free temporary arrays", Kind: "text", Text: "Call `CUDA.unsafe_free!(x)` in the loop, or now and then `GC.gc(); CUDA.reclaim()`. Write in place: `y .= f.(x)`.", Cost: "A little time"},
+		{Fix: "kill_stale_process", Title: "Check what else uses the GPU", Kind: "text", Text: "Run `nvidia-smi`. A second Julia session or notebook keeps its memory until it ends.", Cost: "Free"},
 	},
 	Sources: []string{"CUDA.jl/src/memory.jl", "https://cuda.juliagpu.org/stable/usage/memory/"},
 }}
 
-// hugeVector: more than one piece of data is, as a rule.
+// hugeVector: more than data usually is.
 // noVector: more than the largest machines have.
 func noVector(c *ledger.Case) bool { return ledger.Requested(c) >= 64<<40 }
 
@@ -86,14 +86,10 @@ func largeVector(c *ledger.Case) bool { return ledger.Requested(c) >= 8<<30 }
 func inScript(c *ledger.Case) bool    { return c.Near("Execution halted") }
 
 var (
-	rSmaller = cause.Cure{Fix: "fix_shape", Title: "Avoid the dense matrix", Told: "Keep sparse `Matrix` objects sparse (no `as.matrix`); nearest neighbours (`RANN::nn2`, `FNN::get.knn`) instead of `dist`; before a merge check `anyDuplicated(x$id)`; or work on blocks of rows.", Cost: "Some rewriting"}
-	rClean   = cause.Cure{Fix: "restart_session", If: when.Not(inScript), Title: "Restart R, and load only what this step needs", Told: "Without a restored .RData; end other R sessions. In the session this lists objects by size in MB, for `rm(name)`:", Kind: "text", Text: "`sort(sapply(ls(), function(n) object.size(get(n))) / 2^20)`", Cost: "Free"}
-	rMoreRAM = cause.Cure{Fix: "raise_memory_limit", If: when.Any(inScript, largeVector), Title: "Give it more RAM", Told: "It has to hold {asked} beside all that it held, and often a copy. In a batch job or container the limit of that counts (Slurm `--mem=`, `--memory`), not the machine's RAM, and `ulimit -v` should say unlimited.", Cost: "A longer wait, or money"}
-	rLimit   = cause.Cure{Fix: "raise_memory_limit", Title: "Check memory limits", Ways: []cause.Way{
-		{For: "Container or batch job", Text: "raise its limit; the RAM of the machine does not count"},
-		{For: "Linux", Text: "`ulimit -v` in the shell should say unlimited"},
-		{For: "Windows", Text: "R before 4.2: `memory.limit(size = 64000)` (MB); later ones: enlarge the page file"},
-	}, Cost: "Free to look"}
+	rSmaller = cause.Cure{Fix: "fix_shape", Title: "Avoid the dense matrix", Told: "Keep sparse `Matrix` objects sparse (no `as.matrix`). Use nearest neighbours (`RANN::nn2`, `FNN::get.knn`) instead of `dist`. Before a merge check `anyDuplicated(x$id)`. Or work on blocks of rows.", Cost: "Some rewriting"}
+	rClean   = cause.Cure{Fix: "restart_session", If: when.Not(inScript), Title: "Restart R, and load only what this step needs", Told: "Do not restore .RData, and end other R sessions. This lists the objects of a session by size in MB; remove large ones with `rm(name)`:", Kind: "text", Text: "`sort(sapply(ls(), function(n) object.size(get(n))) / 2^20)`", Cost: "Free"}
+	rMoreRAM = cause.Cure{Fix: "raise_memory_limit", If: when.Any(inScript, largeVector), Title: "Give it more RAM", Told: "It needs {asked} beside all that R holds already, and often a copy. In a batch job or container raise the limit there (Slurm `--mem=`, Docker `--memory`). `ulimit -v` should say unlimited.", Cost: "A longer wait, or money"}
+	rLimit   = cause.Cure{Fix: "raise_memory_limit", Title: "Check memory limits", Ways: []cause.Way{{For: "Container or batch job", Text: "raise its limit; the machine's own RAM does not count"}, {For: "Linux", Text: "`ulimit -v` in the shell should say unlimited"}, {For: "Windows", Text: "R before 4.2: `memory.limit(size = 64000)` (MB); later versions: enlarge the page file"}}, Cost: "Free to look"}
 )
 
 // squareSide is the number of rows of a square matrix of numbers of this size.
@@ -106,95 +102,101 @@ var rCards = []cause.Card{
 	{
 		ID: "r/own-limit", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"vector memory exhausted (limit reached?)", "vector memory limit of"},
 		Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "reached its own memory limit on macOS",
-		Means: "R on macOS limits what its vectors take together (R_MAX_VSIZE: by default 16 GB or the RAM, whichever is more)[[, here {limit}]]. Objects of earlier steps count, and merging or scaling a large matrix can make it dense: cells x genes x 8 bytes.",
+		Means: "R on macOS limits what its vectors may take together (R_MAX_VSIZE)[[, here {limit}]]. The default is 16 GB or the RAM, whichever is more. Objects of earlier steps count too.",
 		Cures: []cause.Cure{
-			{Fix: "raise_memory_limit", Title: "Raise `R_MAX_VSIZE`", Told: "Then restart R.", Kind: "shell", Text: "echo 'R_MAX_VSIZE=64Gb' >> ~/.Renviron   # 64Gb: your RAM, or up to twice that (the rest is swap)", Cost: "Slow once it swaps"},
+			{Fix: "raise_memory_limit", Title: "Raise `R_MAX_VSIZE`", Told: "Run this in a terminal, then restart R. Instead of 64Gb choose your RAM, or up to twice that (the rest is swap):", Kind: "shell", Text: "echo 'R_MAX_VSIZE=64Gb' >> ~/.Renviron", Cost: "Slow once it swaps"},
 			rClean,
-			{Fix: "stream_dataset", Title: "Keep matrices sparse, process less at once", Told: "Keep `Matrix` objects sparse. Seurat: `SelectIntegrationFeatures(nfeatures = 2000)`, and `reference =` with `reduction = \"rpca\"` for large sets; scale only variable features.", Cost: "Some rewriting"},
+			{Fix: "stream_dataset", Title: "Keep matrices sparse, process less at once", Told: "Keep `Matrix` objects sparse (no `as.matrix`). Seurat: scale only variable features; integrate large sets with `reference =` and `reduction = \"rpca\"`.", Cost: "Some rewriting"},
 		},
 		Sources: []string{"R/src/main/memory.c", "https://stat.ethz.ch/R-manual/R-devel/library/base/html/Memory.html", "https://satijalab.org/seurat/articles/integration_large_datasets.html"},
 	},
 	{
 		ID: "r/diagonal", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"diag(Z %*%", "%*% t(Z))", "%*% t(X))", "diag(X %*%"}, If: hugeVector,
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Figures: squareSide, Headline: "wanted a matrix of {asked} to use only its diagonal",
-		Means: "{asked} of 8-byte numbers is a square of about {rows} x {rows}: every row of the data with every row. `diag(Z %*% Sigma %*% t(Z))` makes that square only to read its diagonal; it grows with the square of the rows.",
+		Means: "{asked} is a matrix of about {rows} x {rows} numbers: every row of the data with every row. `diag(Z %*% Sigma %*% t(Z))` makes all of it only to read the diagonal.",
 		Not:   "`gc()`, `memory.limit()` or closing programs.",
 		Cures: []cause.Cure{
-			{Fix: "fix_shape", Title: "Compute the diagonal with `rowSums`", Told: "Where the line is in a package: `trace(FUNCTION, edit = TRUE)` opens that function for this session.", Kind: "text", Text: "`rowSums((Z %*% Sigma) * Z)` in place of `diag(Z %*% Sigma %*% t(Z))`", Cost: "None"},
-			{Fix: "upgrade_version", Title: "Update the package, or use another function", Told: "`packageVersion(\"PACKAGE\")` shows yours. R squared of mixed models also by `MuMIn::r.squaredGLMM(model)` or `performance::r2(model)`, model by model.", Cost: "Perhaps another call"},
-			{Fix: "stream_dataset", Title: "Use fewer rows", Told: "A sample of 20,000 rows needs 3 GiB in that line, 60,000 rows 27.", Cost: "Less certain numbers"},
+			{Fix: "fix_shape", Title: "Compute the diagonal with `rowSums`", Told: "If the line is in a package, `trace(FUNCTION, edit = TRUE)` opens that function for this session.", Kind: "text", Text: "Write `rowSums((Z %*% Sigma) * Z)` instead of `diag(Z %*% Sigma %*% t(Z))`.", Cost: "None"},
+			{Fix: "upgrade_version", Title: "Update the package, or use another function", Told: "`packageVersion(\"PACKAGE\")` shows yours. R squared of a mixed model: `MuMIn::r.squaredGLMM(model)` or `performance::r2(model)`.", Cost: "Perhaps another call"},
+			{Fix: "stream_dataset", Title: "Use fewer rows", Told: "20,000 rows need 3 GiB in that line, 60,000 rows 27 GiB.", Cost: "Less certain numbers"},
 		},
 		Sources: []string{"R/src/main/memory.c", "https://cran.r-project.org/package=piecewiseSEM", "https://cran.r-project.org/package=MuMIn"},
 	},
 	{
 		ID: "r/dada2", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"run_dada", "DADA2:", "dada2::", "learnErrors"},
-		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "was refused {asked} while DADA2 denoised a sample",
-		Means: "DADA2 needs memory for the distinct sequences of a sample (with pooling, of all samples). A request of {asked} points to a sample with very many: primers or adapters left on, long reads with poor ends, pairs merged before, or one sample many times as deep as the others.",
+		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "could not get {asked} of RAM while DADA2 denoised a sample",
+		Means: "DADA2 keeps the distinct sequences of a sample in memory (with pooling, of all samples). {asked} points to a sample with very many: primers left on, reads with poor ends, pairs merged before, or one very deep sample.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Trim primers, filter harder", Told: "Cut primers (`cutadapt`); truncate where quality falls and filter harder: `--p-trunc-len`, `--p-max-ee 1.0`, `--p-trim-left` (QIIME 2; in R `truncLen`, `maxEE`). Treat all runs that you compare alike.", Cost: "Reads that were bad"},
-			{Fix: "stream_dataset", Title: "Subsample the deepest sample", Told: "`qiime demux summarize` or the read counts show it; `seqtk sample -s1 in.fq.gz 200000`. Without pooling: `pool = FALSE`.", Cost: "Rare variants of that sample"},
-			{Fix: "raise_memory_limit", Title: "Request more RAM for the job", Told: "And use fewer threads (`--p-n-threads 4`).", Cost: "A longer wait"},
+			{Fix: "lower_batch_size", Title: "Trim primers, filter harder", Told: "Cut primers off with `cutadapt`, and truncate where quality falls. QIIME 2: `--p-trim-left`, `--p-trunc-len`, `--p-max-ee 1.0`; R: `trimLeft`, `truncLen`, `maxEE`. Treat all runs that you compare alike.", Cost: "Only bad reads are lost"},
+			{Fix: "stream_dataset", Title: "Subsample the deepest sample", Told: "`qiime demux summarize` shows the read counts. Then: `seqtk sample -s1 in.fq.gz 200000`. In R use `pool = FALSE`.", Cost: "Rare variants of that sample"},
+			{Fix: "raise_memory_limit", Title: "Request more RAM for the job", Told: "Fewer threads need less as well: `--p-n-threads 4`.", Cost: "A longer wait"},
 		},
 		Sources: []string{"https://benjjneb.github.io/dada2/bigdata.html", "https://docs.qiime2.org/2024.10/plugins/available/dada2/denoise-single/"},
 	},
 	{
 		ID: "r/module", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"Unable to load module", "load action", "lazy loading failed"}, If: noVector,
-		Cause: cause.SoftwareBug, Weight: cause.Decisive, Headline: "read an impossible size ({asked}) while loading a package",
-		Means: "No machine has {asked}. The compiled part of a package was loading: one built for another version of R or Rcpp reads something else as a length. So the package is broken, not short of memory.",
-		Not:   "More RAM or swap.",
+		Cause: cause.SoftwareBug, Weight: cause.Decisive, Headline: "read an impossible size while loading a package",
+		Means: "The size in the message is wrong: no machine has that much. The compiled part of a package was loading. It was probably built for another version of R or Rcpp, and reads something else as a size. So the package is broken; memory is not short.",
+		Not:   "More RAM or swap: the number itself is wrong.",
 		Cures: []cause.Cure{
-			{Fix: "upgrade_version", Title: "Rebuild that package and Rcpp", Cost: "some minutes", Told: "In a fresh R session, with the package that the message names:", Kind: "text", Text: "`install.packages(\"Rcpp\"); install.packages(\"PACKAGE\", type = \"source\")`; then install again what failed. After an update of R: `update.packages(ask = FALSE, checkBuilt = TRUE)`."},
-			{Fix: "restart_session", Title: "Use one library folder for this R", Cost: "free", Told: "`.libPaths()` shows where packages come from: folders of an older R, or of conda beside the system's, mix versions."},
+			{Fix: "upgrade_version", Title: "Reinstall Rcpp and that package from source", Told: "In a fresh R session, with the package that the message names:", Kind: "text", Text: "`install.packages(\"Rcpp\"); install.packages(\"PACKAGE\", type = \"source\")`. After an update of R: `update.packages(ask = FALSE, checkBuilt = TRUE)`.", Cost: "some minutes"},
+			{Fix: "restart_session", Title: "Use one library folder for this R", Told: "`.libPaths()` shows where packages come from. Folders of an older R, or of conda beside the system R, mix versions.", Cost: "free"},
 		},
 		Sources: []string{"R/src/main/memory.c", "https://cran.r-project.org/doc/manuals/r-release/R-admin.html", "https://cran.r-project.org/web/packages/Rcpp/vignettes/Rcpp-modules.pdf"},
 	},
 	{
 		ID: "r/no-vector", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"cannot allocate vector of size"}, If: noVector,
-		Cause: cause.SoftwareBug, Weight: cause.Strong, Headline: "was asked for {asked}, an impossible size",
-		Means: "No machine has {asked}: a size is wrong. Compiled code does that when it reads a damaged or foreign file, was built for another R, or multiplies counts beyond 2,147,483,647.",
-		Not:   "More RAM or swap.",
+		Cause: cause.SoftwareBug, Weight: cause.Strong, Headline: "was asked for a vector of impossible size",
+		Means: "The size in the message is wrong: no machine has that much. It happens when compiled code reads a damaged or foreign file, was built for another R, or multiplies counts beyond 2,147,483,647.",
+		Not:   "More RAM or swap: the number itself is wrong.",
 		Cures: []cause.Cure{
-			{Fix: "fix_shape", Title: "Find the call and check its input", Cost: "a minute", Told: "`traceback()` right after the error names it; print `dim()` and `length()` of its input."},
-			{Fix: "upgrade_version", Title: "Rebuild the package", Cost: "some minutes", Told: "`install.packages(\"PACKAGE\", type = \"source\")` (the one that is called), and after an update of R `update.packages(ask = FALSE, checkBuilt = TRUE)`."},
-			{Fix: "stream_dataset", Title: "Try a tenth of the input", Cost: "a minute", Told: "If it fails too, one value or the file is wrong (an NA, a negative number, a file of another version)."},
+			{Fix: "fix_shape", Title: "Find the call, and check its input", Told: "Run `traceback()` right after the error: it names the call. Print `dim()` and `length()` of its input.", Cost: "a minute"},
+			{Fix: "upgrade_version", Title: "Reinstall the package from source", Told: "Use `install.packages(\"PACKAGE\", type = \"source\")` for the package in that call. After an update of R: `update.packages(ask = FALSE, checkBuilt = TRUE)`.", Cost: "some minutes"},
+			{Fix: "stream_dataset", Title: "Try a tenth of the input", Told: "If that fails too, one value or the file is wrong: an NA, a negative number, a file of another version.", Cost: "a minute"},
 		},
 		Sources: []string{"R/src/main/memory.c", "https://cran.r-project.org/doc/manuals/r-release/R-admin.html"},
 	},
 	{
 		ID: "r/huge-vector", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"cannot allocate vector of size"}, If: hugeVector,
-		Cause: cause.OversizedAllocation, Weight: cause.Strong, Headline: "wanted one vector of {asked}",
-		Means:   "{asked} in one piece is seldom the data itself. Usually it is a dense matrix of all pairs (`dist`, `outer`, a kernel), a sparse matrix made dense (`as.matrix`), a `model.matrix` with a factor of thousands of levels, or a merge with keys that repeat on both sides. `traceback()` after the error names the call.",
-		Not:     "`gc()` or `memory.limit()`.",
+		Cause: cause.OversizedAllocation, Weight: cause.Strong, Headline: "asked for one vector of {asked}",
+		Means:   "That is seldom the data itself. Usually it is a dense matrix of all pairs (`dist`, `outer`), a sparse matrix made dense (`as.matrix`), a `model.matrix` with a factor of thousands of levels, or a merge with repeated keys. `traceback()` after the error names the call.",
+		Not:     "`gc()` or `memory.limit()`: hardly any machine has that much.",
 		Cures:   []cause.Cure{rSmaller, rSmallerTypes, rClean},
 		Sources: []string{"R/src/main/memory.c", "https://stat.ethz.ch/R-manual/R-devel/library/base/html/Memory-limits.html"},
 	},
 	{
 		ID: "r/32-bit", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"machine has a 4Gb address"},
-		Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "of 32 bit was refused {asked}: it ends at 4 GB, whatever the RAM",
-		Means:   "`memory.limit` answered that this machine has addresses for 4 GB. That is R (or Windows) of 32 bit: it gets 2 to 4 GB in all, and no setting changes that.",
-		Not:     "`memory.limit(size = ...)`, a larger page file: a process of 32 bit cannot address more.",
-		Cures:   []cause.Cure{{Fix: "upgrade_version", Title: "Use R of 64 bit", Cost: "half an hour", Told: "`R.version$arch` shows `x86_64` there. RStudio: Tools, Global Options, General, R version. Windows of 32 bit has to be replaced first. From R 4.2 on there is 64 bit only."}, rClean, rSmallerTypes},
+		Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "of 32 bit cannot use more than 2 to 4 GB, whatever the RAM",
+		Means: "`memory.limit` answered that this machine has addresses for 4 GB. So R (or Windows) is the 32-bit version, and no setting changes that.",
+		Not:   "`memory.limit(size = ...)` or a larger page file: a 32-bit program cannot use more.",
+		Cures: []cause.Cure{
+			{Fix: "upgrade_version", Title: "Install 64-bit R", Told: "R 4.2 and later are 64-bit only. `R.version$arch` then shows `x86_64`. In RStudio choose it under Tools, Global Options, General, R version. A 32-bit Windows has to be replaced first.", Cost: "half an hour"},
+			rClean, rSmallerTypes,
+		},
 		Sources: []string{"R/src/gnuwin32/extra.c", "https://cran.r-project.org/bin/windows/base/rw-FAQ.html"},
 	},
 	{
 		ID: "r/windows-limit", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"Reached total allocation of"},
-		Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "reached its own limit on Windows[[, {limit},]] with a vector of {asked}",
-		Means:   "R before 4.2 has a limit of its own on Windows (`memory.limit()`, in MB), as large as the RAM unless it was raised[[: {limit} here]]. One vector of {asked} did not fit below it beside what the session holds.",
-		Not:     "`gc()` alone: R collects garbage before it gives up.",
-		Cures:   []cause.Cure{{Fix: "raise_memory_limit", Title: "Raise R's limit, or update R", Cost: "slow beyond the RAM", Told: "`memory.limit(size = 16000)` before the step; above the RAM it takes the page file. R 4.2 and later have no such limit. In 32 bit it ends at 4 GB: `R.version$arch` should say x86_64."}, rClean, rSmallerTypes},
+		Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "reached its own memory limit on Windows[[, {limit},]] with a vector of {asked}",
+		Means: "R before 4.2 has its own limit on Windows (`memory.limit()`, in MB). It is as large as the RAM unless somebody raised it. The vector did not fit beside what the session holds.",
+		Not:   "`gc()` alone: R collects garbage before it gives up.",
+		Cures: []cause.Cure{
+			{Fix: "raise_memory_limit", Title: "Raise R's limit, or update R", Told: "Run `memory.limit(size = 16000)` before the step; above the RAM it uses the page file. R 4.2 and later have no such limit. 32-bit R ends at 4 GB: `R.version$arch` should say x86_64.", Cost: "slow beyond the RAM"},
+			rClean, rSmallerTypes,
+		},
 		Sources: []string{"R/src/gnuwin32/extra.c", "https://stat.ethz.ch/R-manual/R-devel/library/base/html/Memory-limits.html"},
 	},
 	{
 		ID: "r/vector", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"cannot allocate vector of size"},
-		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "was refused {asked} of RAM for one vector",
-		Means:   "R asked the system for one vector of {asked} and was refused, beside what the session holds already. R often copies an object when it is changed, so an operation can need two or three times its data. The message does not show what the session holds.",
+		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "could not get {asked} of RAM for one vector",
+		Means:   "It did not fit beside what the session holds already. R often copies an object when you change it, so a step can need two or three times its data. The message does not show what the session holds.",
 		Not:     "`gc()` alone: R collects garbage before it gives up.",
 		Cures:   []cause.Cure{rMoreRAM, rClean, rSmallerTypes, rLimit},
 		Sources: []string{"R/src/main/memory.c", "https://stat.ethz.ch/R-manual/R-devel/library/base/html/Memory-limits.html"},
 	},
 }
 
-var rSmallerTypes = cause.Cure{Fix: "stream_dataset", Title: "Read fewer columns, avoid copies", Told: "`data.table::fread(file, select = c(\"id\", \"value\"))` reads only what you need; its `:=` changes columns in place. Keep sparse matrices sparse. Otherwise in blocks of rows, or from disk with `arrow` or DuckDB.", Cost: "Some rewriting"}
+var rSmallerTypes = cause.Cure{Fix: "stream_dataset", Title: "Read fewer columns, avoid copies", Told: "`data.table::fread(file, select = c(\"id\", \"value\"))` reads only what you need, and `:=` changes columns without a copy. Keep sparse matrices sparse. Or work in blocks of rows, or from disk with `arrow` or DuckDB.", Cost: "Some rewriting"}
 
 // heldByOthers: what the process itself uses is a small part of what is taken.
 func heldByOthers(c *ledger.Case) bool {
@@ -215,44 +217,44 @@ func taken(c *ledger.Case) map[string]string {
 
 var paddleCards = []cause.Card{paddleGrows, {
 	ID: "paddle/others", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"Out of memory error on GPU"}, If: heldByOthers, Figures: taken,
-	Cause: cause.LeakedProcess, Weight: cause.Decisive, Headline: "found the card full: other processes hold nearly all of it",
-	Means: "{taken} of the card is in use, and this process has only {mine} of it: other processes or containers hold the rest.",
+	Cause: cause.LeakedProcess, Weight: cause.Decisive, Headline: "found GPU memory full: other processes hold nearly all of it",
+	Means: "{taken} of the GPU memory is in use, and this process has only {mine} of it. Other processes or containers hold the rest.",
 	Not:   "A smaller batch or model: this process holds little.",
 	Cures: []cause.Cure{
 		look,
-		{Fix: "select_gpu", Title: "Use another card", Kind: "shell", Text: "export CUDA_VISIBLE_DEVICES=1", Cost: "Free, if one is there"},
-		{Fix: "close_other_apps", Title: "Give each container its own card", Told: "`docker ps` shows which run; in a compose file `device_ids` under `deploy.resources.reservations.devices` decides which card a service sees.", Cost: "A restart"},
+		{Fix: "select_gpu", Title: "Use another GPU", Kind: "shell", Text: "export CUDA_VISIBLE_DEVICES=1", Cost: "Free, if there is one"},
+		{Fix: "close_other_apps", Title: "Give each container its own GPU", Told: "`docker ps` shows which containers run. In a compose file `device_ids` under `deploy.resources.reservations.devices` decides which GPU a service sees.", Cost: "A restart"},
 	},
 	Sources: []string{"Paddle/paddle/fluid/memory/allocation/cuda_allocator.cc"},
 }, {
 	ID: "paddle/full", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"Out of memory error on GPU"}, If: fullBefore,
-	Cause: cause.LeakedProcess, Weight: cause.Strong, Headline: "found the card full: even {asked} was refused",
-	Means: "{asked} is very little, and {free} was free: the card was full before this request. Another process holds it, or this program fills it with its own work; where a server starts several workers, each of them has a copy of the model and a context of its own.",
+	Cause: cause.LeakedProcess, Weight: cause.Strong, Headline: "found GPU memory full: it could not get even {asked}",
+	Means: "Only {free} was free, so the GPU was full before this request. Another process holds it, or this program fills it with its own work. Several workers of a server each have a copy of the model.",
 	Cures: []cause.Cure{
-		{Fix: "kill_stale_process", Title: "See what holds the card, and end or move it", Told: "Earlier Python runs, notebooks, other workers of the same server: `kill PID` for what is yours.", Kind: "shell", Text: "nvidia-smi", Cost: "A look is free"},
-		{Fix: "lower_num_workers", Title: "If it is your own workers: start fewer", Told: "Gunicorn `-w 1` (or `workers = 1`) and threads in it, or spread them: a card for each by `CUDA_VISIBLE_DEVICES=1` before the start.", Cost: "Fewer requests at a time"},
-		{Fix: "lower_batch_size", Title: "If it is alone on the card: halve the batch size", Told: "`batch_size` in the script, `batch_size` or `batch_size_per_card` in a YAML; when it only predicts, smaller images.", Cost: "Slower per sample"},
+		{Fix: "kill_stale_process", Title: "See what holds the GPU, and end it", Told: "Look for earlier Python runs, notebooks and other workers of the same server. `kill PID` ends what is yours.", Kind: "shell", Text: "nvidia-smi", Cost: "A look is free"},
+		{Fix: "lower_num_workers", Title: "If it is your own workers: start fewer", Told: "Gunicorn: `-w 1` (or `workers = 1`) with threads. Or give each worker its own GPU, with `CUDA_VISIBLE_DEVICES=1` before the start.", Cost: "Fewer requests at a time"},
+		{Fix: "lower_batch_size", Title: "If it is alone on the GPU: halve the batch size", Told: "It is `batch_size` in the script, `batch_size` or `batch_size_per_card` in a YAML. If it only predicts, use smaller images.", Cost: "Slower per sample"},
 	},
 	Sources: []string{"Paddle/paddle/fluid/memory/allocation/cuda_allocator.cc", "https://docs.gunicorn.org/en/stable/settings.html"},
 }, {
 	ID: "paddle/ocr", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"PaddleOCR", "paddleocr", "ppocr", "tools/infer/predict_"},
-	Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "needed {asked} more on the card for OCR and found {free}",
-	Means: "PaddleOCR passes a large scan to the text detector as a whole unless its side is limited, so the need grows with width x height; in training the batch counts. Another process on the card has the same effect.",
+	Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of GPU memory for OCR",
+	Means: "Large scans can go through the text detector at nearly full size, so the need grows with width x height. In training the batch counts. Another process on the GPU has the same effect.",
 	Cures: []cause.Cure{
-		{Fix: "lower_batch_size", If: (*ledger.Case).Training, Title: "Halve the batch size", Told: "`batch_size_per_card` of the training part of the YAML (and of the evaluation part, if it fails there): half of the present value.", Cost: "Slower"},
-		{Fix: "lower_resolution", Title: "Limit the image side", Told: "`det_limit_side_len=960, det_limit_type=\"max\"` (3.0: `text_det_limit_side_len`, `text_det_limit_type`); or scale large scans down before.", Cost: "Small print may be missed"},
-		{Fix: "lower_batch_size", Title: "Lower the batch size", Told: "`rec_batch_num=1` (`text_recognition_batch_size=1` since 3.0).", Cost: "Slower"},
+		{Fix: "lower_batch_size", If: (*ledger.Case).Training, Title: "Halve the batch size", Told: "Set `batch_size_per_card` in the training part of the YAML to half. If the evaluation fails, do it in that part too.", Cost: "Slower"},
+		{Fix: "lower_resolution", Title: "Limit the image side", Told: "Pass `det_limit_side_len=960, det_limit_type=\"max\"` (3.0 and later: `text_det_limit_side_len`, `text_det_limit_type`). Or scale large scans down first.", Cost: "May miss small print"},
+		{Fix: "lower_batch_size", Title: "Lower the batch size", Told: "Pass `rec_batch_num=1` (3.0 and later: `text_recognition_batch_size=1`).", Cost: "Slower"},
 		look,
 	},
 	Sources: []string{"Paddle/paddle/fluid/memory/allocation/cuda_allocator.cc", "PaddleOCR/paddleocr.py"},
 }, {
 	ID: "paddle/card", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"Out of memory error on GPU"},
-	Cause: cause.BatchTooLarge, Weight: cause.Likely, Headline: "needed {asked} more on the card and found {free}",
-	Means: "{asked} was wanted and {free} was free. Either another process holds much of the card, or one step needs too much: batch x image size or length. `nvidia-smi` before the start shows which.",
+	Cause: cause.BatchTooLarge, Weight: cause.Likely, Headline: "ran out of GPU memory",
+	Means: "Either another process holds much of the GPU, or one step needs too much: batch x image size or length. `nvidia-smi` before the start shows which.",
 	Cures: []cause.Cure{
-		{Fix: "lower_batch_size", Title: "Halve the batch size", Told: "`batch_size` in the script, `batch_size` or `batch_size_per_card` in a YAML, or the script's option; half again if need be.", Cost: "Slower per sample"},
+		{Fix: "lower_batch_size", Title: "Halve the batch size", Told: "It is `batch_size` in the script, `batch_size` or `batch_size_per_card` in a YAML, or an option of the script. Halve it again if needed.", Cost: "Slower per sample"},
 		look,
-		{Fix: "lower_resolution", Title: "Use smaller images or shorter sequences", Told: "Half the width and height is a quarter of the activations; or half the maximum length.", Cost: "Detail"},
+		{Fix: "lower_resolution", Title: "Use smaller images or shorter sequences", Told: "Half the width and height need about a quarter of the memory for a batch. For text halve the maximum length.", Cost: "Less detail"},
 	},
 	Sources: []string{"Paddle/paddle/fluid/memory/allocation/cuda_allocator.cc"},
 }}
@@ -260,13 +262,13 @@ var paddleCards = []cause.Card{paddleGrows, {
 // paddleGrows is what rises from step to step.
 var paddleGrows = cause.Card{
 	ID: "paddle/grows", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"Out of memory error on GPU"}, Among: []string{cause.RetainedMemory},
-	Headline: "ran out of graphics memory: what it holds grew with each step",
-	Means:    "What is allocated rises from step to step, so something of each step is kept: in the script (losses, outputs or metrics that still refer to their graph), or in the framework. Run the same script with the older executor or another version: if memory stays flat there, it is the framework.",
+	Headline: "ran out of GPU memory: its memory grew with each step",
+	Means:    "The log shows more memory from step to step, so something of each step is kept. Usually it is in the script: losses, outputs or metrics that still refer to their graph. It can also be a fault of the framework.",
 	Not:      "A smaller batch or another allocator strategy: they only delay the failure.",
 	Cures: []cause.Cure{
-		{Fix: "detach_accumulated", Title: "Keep numbers, not tensors", Told: "Look through what a step adds to lists, meters and sums; `optimizer.clear_grad()` in each step, evaluation under `paddle.no_grad()`.", Kind: "python", Text: "total += float(loss)   # in place of total += loss", Cost: "None"},
-		{Fix: "upgrade_version", Title: "Test without the new executor (PIR)", Told: "If memory stays flat, keep this setting or take another version of PaddlePaddle, and report it.", Kind: "env", Text: "export FLAGS_enable_pir_api=0   # before the start; 1 or unset: the new one", Cost: "A few minutes"},
-		{Fix: "restart_session", Title: "Find where memory stays", Told: "Print `paddle.device.cuda.memory_allocated()` after forward, backward and the optimizer, and see after which it no longer goes back.", Cost: "Free"},
+		{Fix: "detach_accumulated", Title: "Keep numbers, not tensors", Told: "Check what each step adds to lists, meters and sums. Call `optimizer.clear_grad()` in each step, and evaluate under `paddle.no_grad()`.", Kind: "python", Text: "total += float(loss)   # instead of total += loss", Cost: "None"},
+		{Fix: "upgrade_version", Title: "Test without the new executor (PIR)", Told: "If memory stays flat then, keep this setting or take another version of PaddlePaddle, and report it.", Kind: "env", Text: "export FLAGS_enable_pir_api=0   # before the start", Cost: "A few minutes"},
+		{Fix: "restart_session", Title: "Find where memory stays", Told: "Print `paddle.device.cuda.memory_allocated()` after the forward pass, the backward pass and the optimizer. See where it no longer goes back.", Cost: "Free"},
 	},
 	Sources: []string{"Paddle/paddle/fluid/memory/allocation/cuda_allocator.cc", "Paddle/paddle/common/flags.cc"},
 }
@@ -274,10 +276,10 @@ var paddleGrows = cause.Card{
 var darknetCards = []cause.Card{{
 	ID: "darknet/subdivisions", Kinds: []fact.Kind{fact.CUDAError, fact.PlainDevice}, Said: []string{"darknet:", "darknet detector"},
 	Cause: cause.BatchTooLarge, Weight: cause.Strong,
-	Means: "The images on the card at once are batch divided by subdivisions, and their activations did not fit. With `random=1` the network is enlarged now and then, so training can fail after running for a while.",
+	Means: "The GPU holds batch / subdivisions images at once, and that did not fit. With `random=1` the network grows from time to time, so training can also fail after a while.",
 	Cures: []cause.Cure{
-		{Fix: "lower_batch_size", Title: "Double subdivisions", Kind: "config", Text: "[net]\nbatch=64\nsubdivisions=64   # twice the present value", Cost: "Slower; the same result"},
-		{Fix: "lower_resolution", Title: "Lower the network size", Kind: "config", Text: "[net]\nwidth=416\nheight=416   # below the present size, multiples of 32; random=0 in each [yolo] section", Cost: "Small objects"},
+		{Fix: "lower_batch_size", Title: "Double subdivisions in the .cfg file", Kind: "config", Text: "[net]\nbatch=64\nsubdivisions=64   # twice the present value", Cost: "Slower; the same result"},
+		{Fix: "lower_resolution", Title: "Lower the network size", Kind: "config", Text: "[net]\nwidth=416\nheight=416   # multiples of 32; random=0 in each [yolo] section", Cost: "May miss small objects"},
 		look,
 	},
 	Sources: []string{"darknet/README.md", "darknet/src/detector.c"},
@@ -288,41 +290,38 @@ func serverJava(c *ledger.Case) bool { return c.Says("elasticsearch", "docker") 
 
 var javaCards = []cause.Card{{
 	ID: "java/errno-12", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"(errno=12)"},
-	Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "was refused {asked} of system memory",
-	Means: "Errno 12 (\"Not enough space\", \"Cannot allocate memory\") means RAM, not disk: the system or the container refused {asked} to Java, usually a part of its heap. The heap that -Xms and -Xmx allow, a quarter of the RAM unless set, does not fit beside the other programs or under the container's limit.",
+	Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "could not get {asked} of system memory (RAM)",
+	Means: "Errno 12 (\"Not enough space\", \"Cannot allocate memory\") means RAM, not disk. The system or the container refused it, usually for the heap. The heap that -Xms and -Xmx allow (by default up to a quarter of the RAM) does not fit beside other programs or under the limit of the container.",
 	Not:   "Freeing disk space, or a larger -Xmx.",
 	Cures: []cause.Cure{
-		{Fix: "close_other_apps", If: when.Not(serverJava), Title: "See what is free, and close what is large", Kind: "shell", Text: "free -h; ps -eo pid,rss,args --sort=-rss | head -6", Told: "The whole heap and half a GB beside it must fit into \"available\"; if little is missing, closing a browser or another Java is enough.", Cost: "Free"},
-		{Fix: "lower_mem_fraction", If: when.Not(serverJava), Title: "Lower the heap size (-Xmx) to what fits", Told: "In the program's own start script or options, which win over variables: at most half of the RAM (`-Xmx4g` on 8 GB). If none is set there: `JAVA_TOOL_OPTIONS=-Xmx4g` before the start. \"Java heap space\" afterwards means that it needs more than this machine has.", Cost: "A smaller heap"},
-		{Fix: "lower_mem_fraction", If: serverJava, Title: "Lower the heap size (-Xmx, -Xms)", Ways: []cause.Way{
-			{For: "Elasticsearch, OpenSearch", Text: "`ES_JAVA_OPTS=\"-Xms512m -Xmx512m\"` (OPENSEARCH_JAVA_OPTS; Bitnami's image: `ELASTICSEARCH_HEAP_SIZE=512m`)"},
-			{For: "Any other", Text: "`JAVA_TOOL_OPTIONS=\"-Xms256m -Xmx512m\"` before the start, or -Xms and -Xmx in its own options"},
-		}, Cost: "Less for its caches"},
-		{Fix: "close_other_apps", If: serverJava, Title: "Check free memory and limits", Kind: "shell", Text: "free -h; docker stats --no-stream   # the second: limits of containers", Told: "At least half a GB more than the heap must be available.", Cost: "Free"},
-		{Fix: "raise_memory_limit", Title: "Raise the memory of the container or VM", Told: "`docker run --memory=2g` (Compose: `mem_limit: 2g`; Kubernetes: `resources.limits.memory`); Docker Desktop: Settings, Resources. On a small machine add 2 GB of swap.", Cost: "Less for other programs"},
+		{Fix: "close_other_apps", If: when.Not(serverJava), Title: "See what is free, and close what is large", Told: "The heap and half a GB beside it must fit into \"available\". If only a little is missing, closing a browser or another Java program is enough.", Kind: "shell", Text: "free -h; ps -eo pid,rss,args --sort=-rss | head -6", Cost: "Free"},
+		{Fix: "lower_mem_fraction", If: when.Not(serverJava), Title: "Lower the heap size (-Xmx)", Told: "Change it in the program's start script or options, which win over variables: at most half of the RAM (`-Xmx4g` on 8 GB). If nothing is set there: `JAVA_TOOL_OPTIONS=-Xmx4g` before the start. If \"Java heap space\" follows, the program needs more RAM than this machine has.", Cost: "A smaller heap"},
+		{Fix: "lower_mem_fraction", If: serverJava, Title: "Lower the heap size (-Xmx, -Xms)", Ways: []cause.Way{{For: "Elasticsearch, OpenSearch", Text: "`ES_JAVA_OPTS=\"-Xms512m -Xmx512m\"` (OPENSEARCH_JAVA_OPTS; Bitnami's image: `ELASTICSEARCH_HEAP_SIZE=512m`)"}, {For: "Any other", Text: "`JAVA_TOOL_OPTIONS=\"-Xms256m -Xmx512m\"` before the start, or -Xms and -Xmx in its own options"}}, Cost: "Less for its caches"},
+		{Fix: "close_other_apps", If: serverJava, Title: "Check free memory and limits", Told: "The heap and at least half a GB beside it must be available.", Kind: "shell", Text: "free -h; docker stats --no-stream   # the second: limits of containers", Cost: "Free"},
+		{Fix: "raise_memory_limit", Title: "Raise the memory of the container or VM", Told: "`docker run --memory=2g` (Compose: `mem_limit: 2g`; Kubernetes: `resources.limits.memory`). Docker Desktop: Settings, Resources. On a small machine add 2 GB of swap.", Cost: "Less for other programs"},
 	},
 	Sources: []string{"jdk/src/hotspot/os/linux/os_linux.cpp", "https://www.elastic.co/guide/en/elasticsearch/reference/current/advanced-configuration.html", "https://github.com/bitnami/containers/tree/main/bitnami/elasticsearch"},
 }, {
 	ID: "java/native-start", Kinds: []fact.Kind{fact.NativeAlloc, fact.PlainHost, fact.PlainMemory}, Said: []string{" -Xms"}, Unsaid: []string{"(errno=12)", " -Xmx"}, If: func(c *ledger.Case) bool {
 		return c.Near("insufficient memory for the Java Runtime Environment", "Out of Memory Error (os_")
 	},
-	Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "did not start: the system has no room for the heap that -Xms asks for", Figures: javaSystem,
-	Means: "Java takes the heap of `-Xms` at once[[, {asked} here]]. [[{windows}]][[{linux}]]",
+	Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "did not start: too little memory for the heap that -Xms asks for", Figures: javaSystem,
+	Means: "Java takes the whole heap of `-Xms` at once. [[{windows}]][[{linux}]]",
 	Not:   "Raising -Xmx: the system has no more to give.",
 	Cures: []cause.Cure{
-		{Fix: "lower_mem_fraction", Title: "Lower `-Xms`, and set `-Xmx` for the most", Told: "Such as `-Xms512m`, and `-Xmx` at half of the RAM: the heap then grows only as far as it is used.", Cost: "None as a rule"},
-		{Fix: "raise_pagefile", If: mayBeWindows, Title: "Windows: enlarge the page file", Kind: "ui", Text: "Advanced system settings, Performance, Advanced, Virtual memory: automatically manage; restart", Cost: "Disk space"},
+		{Fix: "lower_mem_fraction", Title: "Lower `-Xms`, and set `-Xmx` as the maximum", Told: "For example `-Xms512m`, and `-Xmx` at half of the RAM. The heap then grows only as far as the program needs it.", Cost: "None"},
+		{Fix: "raise_pagefile", If: mayBeWindows, Title: "Windows: enlarge the page file", Kind: "ui", Text: "Press Win+R, run SystemPropertiesAdvanced. Performance: Settings, Advanced, Virtual memory: Change; tick Automatically manage, restart", Cost: "Disk space"},
 	},
 	Sources: []string{"jdk/src/hotspot/share/utilities/vmError.cpp", "jdk/src/java.base/share/man/java.md"},
 }, {
 	ID: "java/native", Kinds: []fact.Kind{fact.NativeAlloc, fact.PlainHost, fact.PlainMemory}, Said: []string{"insufficient memory for the Java Runtime Environment", "Out of Memory Error (os_"}, Unsaid: []string{"(errno=12)"},
-	Cause: cause.HostMemory, Weight: cause.Strong, Headline: "was refused memory by the system, not by its heap limit", Figures: javaSystem,
-	Means: "[[{windows}]][[{linux}]] Other processes fill it, above all other Java programs and builds, or -Xmx or -Xms is near what the machine has.",
+	Cause: cause.HostMemory, Weight: cause.Strong, Headline: "could not get memory from the system; its heap limit is not the reason", Figures: javaSystem,
+	Means: "[[{windows}]][[{linux}]] Other programs fill it, often other Java programs and builds, or -Xmx or -Xms is close to all RAM of the machine.",
 	Not:   "Raising -Xmx: the system has no more to give.",
 	Cures: []cause.Cure{
-		{Fix: "lower_mem_fraction", If: when.Not((*ledger.Case).Windows), Title: "Lower `-Xmx`", Told: "`-Xmx` and `-Xms` at most half of the RAM, or three quarters of a container's limit.", Cost: "A smaller heap"},
-		{Fix: "raise_pagefile", If: mayBeWindows, Title: "Windows: enlarge the page file", Kind: "ui", Text: "Advanced system settings, Performance, Advanced, Virtual memory: automatically manage; restart", Cost: "Disk space"},
-		{Fix: "close_other_apps", Title: "See what else uses RAM", Ways: []cause.Way{{For: "Windows", Text: "Task Manager, Performance, Memory, \"Committed\" against its limit"}, {For: "Linux", Text: "`free -h`, and `ulimit -v` for a limit of the shell"}}, Cost: "Free"}, {Fix: "lower_mem_fraction", If: (*ledger.Case).Windows, Title: "If you set `-Xmx` or `-Xms`: lower it", Told: "At most half of the RAM.", Cost: "A smaller heap"},
+		{Fix: "lower_mem_fraction", If: when.Not((*ledger.Case).Windows), Title: "Lower `-Xmx`", Told: "Set `-Xmx` and `-Xms` to at most half of the RAM, or three quarters of the limit of a container.", Cost: "A smaller heap"},
+		{Fix: "raise_pagefile", If: mayBeWindows, Title: "Windows: enlarge the page file", Kind: "ui", Text: "Press Win+R, run SystemPropertiesAdvanced. Performance: Settings, Advanced, Virtual memory: Change; tick Automatically manage, restart", Cost: "Disk space"},
+		{Fix: "close_other_apps", Title: "See what else uses RAM", Ways: []cause.Way{{For: "Windows", Text: "Task Manager, Performance, Memory: compare \"Committed\" with its limit"}, {For: "Linux", Text: "`free -h`, and `ulimit -v` for a limit of the shell"}}, Cost: "Free"}, {Fix: "lower_mem_fraction", If: (*ledger.Case).Windows, Title: "If you set `-Xmx` or `-Xms`: lower it", Told: "Use at most half of the RAM.", Cost: "A smaller heap"},
 	},
 	Sources: []string{"jdk/src/hotspot/share/utilities/vmError.cpp", "jdk/src/hotspot/os/windows/os_windows.cpp"},
 }}
@@ -333,10 +332,10 @@ func mayBeWindows(c *ledger.Case) bool { return c.Reader.OS == "windows" || c.Re
 func javaSystem(c *ledger.Case) map[string]string {
 	out := map[string]string{"windows": "", "linux": ""}
 	if mayBeWindows(c) {
-		out["windows"] = "On Windows RAM and page file together are used up (\"Committed\"), even with RAM free."
+		out["windows"] = "On Windows RAM and page file together are used up (\"Committed\" in Task Manager), even if some RAM is free."
 	}
 	if c.Reader.OS != "windows" {
-		out["linux"] = " On Linux RAM, or the limit of a container or shell, is reached."
+		out["linux"] = " On Linux the RAM is full, or a limit of the container or shell is reached."
 	}
 	return out
 }
@@ -346,10 +345,10 @@ var buildCards = []cause.Card{
 	{
 		ID: "build/compilers", Kinds: []fact.Kind{fact.BuildKilled}, Said: []string{"Building wheel", "setup.py", "pip install", "Failed building wheel", "torch/utils/cpp_extension.py", "bdist_wheel"},
 		Cause: cause.HostMemory, Weight: cause.Decisive,
-		Means: "A compiler was killed for lack of RAM: extensions of PyTorch compile with one job for every processor core (ninja), and CUDA or template-heavy files need 2 to 8 GB each. The code is not at fault.",
+		Means: "A compiler was killed because RAM ran out; the code is not at fault. PyTorch extensions compile with one job per processor core, and CUDA or template-heavy files need 2 to 8 GB each.",
 		Cures: []cause.Cure{
-			{Fix: "lower_build_jobs", Title: "Compile with fewer jobs", Kind: "shell", Text: "MAX_JOBS=2 NVCC_THREADS=1 pip install flash-attn --no-build-isolation   # your own package; else make -j2, ninja -j2", Cost: "The build takes longer"},
-			{Fix: "upgrade_version", Title: "Install a prebuilt wheel", Kind: "text", Text: "Many projects publish wheels for each Python, PyTorch and CUDA version on their releases page; `pip install` the address of one.", Cost: "None"},
+			{Fix: "lower_build_jobs", Title: "Compile with fewer jobs", Told: "Put the variables in front of your own install command. CMake builds: `CMAKE_BUILD_PARALLEL_LEVEL=2`; make or ninja: `-j2`.", Kind: "shell", Text: "MAX_JOBS=2 NVCC_THREADS=1 pip install flash-attn --no-build-isolation", Cost: "The build takes longer"},
+			{Fix: "upgrade_version", Title: "Install a prebuilt wheel", Kind: "text", Text: "Many projects publish wheels on their releases page, for each version of Python, PyTorch and CUDA. Give `pip install` the address of the one that fits.", Cost: "None"},
 			{Fix: "add_swap", Title: "Add swap for the build", Kind: "shell", Text: "sudo fallocate -l 16G /swapfile && sudo chmod 600 /swapfile && sudo mkswap /swapfile && sudo swapon /swapfile", Cost: "16 GB of disk; slow"},
 		},
 		Sources: []string{"flash-attention/setup.py", "flash-attention/README.md"},
@@ -357,10 +356,11 @@ var buildCards = []cause.Card{
 	{
 		ID: "build/killed", Kinds: []fact.Kind{fact.ShellKilled}, Said: []string{"still running", "Building CUDA object", "Building CXX object", "ninja: build stopped"},
 		Cause: cause.HostMemory, Weight: cause.Strong,
-		Means: "The build was ended by signal 9 while it compiled, usually because too many compilers ran at once for the memory. Each can need 2 to 8 GB with CUDA code. In a container or on a CI machine, its limit counts.",
+		Means: "The system killed the build while it compiled (signal 9), usually because too many compilers ran at once. CUDA files can need 2 to 8 GB each. In a container or on a CI machine the limit there counts.",
 		Cures: []cause.Cure{
-			{Fix: "lower_build_jobs", Title: "Compile with fewer jobs", Kind: "text", Text: "`cmake --build build --parallel 1`, `make -j1`, `ninja -j1`; in front of `pip install`: `MAX_JOBS=1 CMAKE_BUILD_PARALLEL_LEVEL=1`", Cost: "The build takes longer"},
-			{Fix: "upgrade_version", Title: "Install a prebuilt wheel", Kind: "text", Text: "Look for a wheel for your Python, PyTorch and CUDA versions on the project's releases page.", Cost: "None"},
+			{Fix: "lower_build_jobs", Title: "Compile with fewer jobs", Kind: "text", Text: "`cmake --build build --parallel 1`, `make -j1` or `ninja -j1`. In front of `pip install`: `MAX_JOBS=1 CMAKE_BUILD_PARALLEL_LEVEL=1`", Cost: "The build takes longer"},
+			{Fix: "upgrade_version", Title: "Install a prebuilt wheel", Kind: "text", Text: "Look on the project's releases page for a wheel that fits your versions of Python, PyTorch and CUDA.", Cost: "None"},
+			{Fix: "add_swap", Title: "Add swap for the build", Kind: "shell", Text: "sudo fallocate -l 16G /swapfile && sudo chmod 600 /swapfile && sudo mkswap /swapfile && sudo swapon /swapfile", Cost: "16 GB of disk; slow"},
 		},
 		Sources: []string{"flash-attention/setup.py", "cmake/Source/cmcmd.cxx"},
 	},
