@@ -388,8 +388,8 @@ var loadCards = []cause.Card{
 		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "did not load the model: the GPU had too little free memory",
 		Means: "These lines do not say for which part of the model. It is too large for this GPU, another model is still loaded, or Ollama's estimate put too many layers on the GPU. The server's log shows more: {log}.",
 		Cures: []cause.Cure{
-			does("close_other_apps", "See what uses the GPU, and unload it", "`ollama stop NAME` unloads a model that is still loaded. Then close games and other AI programs.", "free", look),
-			does("fewer_gpu_layers", "Put fewer layers on the GPU", "", "slower", room(1)), otherSize,
+			does("fewer_gpu_layers", "Put fewer layers on the GPU", "", "slower", room(1)),
+			does("close_other_apps", "See what uses the GPU, and unload it", "`ollama stop NAME` unloads a model that is still loaded. Then close games and other AI programs.", "free", look), otherSize,
 		},
 		Sources: []string{"ollama/llm/server.go", threads + "5113", threads + "5764"},
 	},
