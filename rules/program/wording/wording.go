@@ -17,7 +17,7 @@ import (
 func Size(c *ledger.Case, said string) string {
 	if c.Explained == nil {
 		if p, ok := clues.FailingTensor(c); ok {
-			return fmt.Sprintf(" %s is the size of its %s in %s (%s bytes).", c.F().Requested, p.What, ledger.Named(c).Model.ID, p.Arithmetic)
+			return fmt.Sprintf(" %s is the size of the %s in %s (%s bytes).", c.F().Requested, p.What, ledger.Named(c).Model.ID, p.Arithmetic)
 		}
 		return ""
 	}
@@ -25,8 +25,8 @@ func Size(c *ledger.Case, said string) string {
 	if strings.Contains(said, sentence) || c.Root(fact.GGMLPool) && strings.Contains(said, "pool") || reckoned(c, said) {
 		return ""
 	}
-	if rest, exact := strings.CutPrefix(sentence, ledger.Thousands(c.Asked.Bytes)+" bytes are "); exact && c.Asked.Bytes > 0 {
-		sentence = c.Asked.String() + " are " + rest
+	if rest, exact := strings.CutPrefix(sentence, ledger.Thousands(c.Asked.Bytes)+" bytes is "); exact && c.Asked.Bytes > 0 {
+		sentence = c.Asked.String() + " is " + rest
 	}
 	return " " + sentence
 }
