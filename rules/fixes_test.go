@@ -48,7 +48,7 @@ func TestUseless(t *testing.T) {
 		{"limit of this process", "CUDA out of memory. Tried to allocate 1.50 GiB. GPU 0 has a total capacity of 23.64 GiB of which 10.00 GiB is free. 11.82 GiB allowed; Of the allocated memory 11.00 GiB is allocated by PyTorch, and 40.00 MiB is reserved by PyTorch but unallocated.", "kill_stale_process", "11.82 GiB"},
 		{"Mac, limit above memory", mac, "raise_watermark", "16 GB"},
 		{"Mac, own temporaries", mac, "kill_stale_process", "own temporaries"},
-		{"host memory", "RuntimeError: [enforce fail at alloc_cpu.cpp:114] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to allocate 4194304000 bytes. Error code 12 (Cannot allocate memory)", "expandable_segments", "own memory"},
+		{"host memory", "RuntimeError: [enforce fail at alloc_cpu.cpp:114] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to allocate 4194304000 bytes. Error code 12 (Cannot allocate memory)", "expandable_segments", "System memory (RAM) ran out"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got := ""

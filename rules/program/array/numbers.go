@@ -63,7 +63,7 @@ func scratch(q *explain.Question) *ledger.Explained {
 	if !q.C.Root(fact.XLAAlloc) || temp == nil || !ledger.Near(temp.Bytes, q.Asked, temp.Within()+q.Within) {
 		return nil
 	}
-	return &ledger.Explained{What: "is the working memory of the compiled program, in one block (XLA's \"temporaries\")", Bytes: q.Asked, Lines: []int{temp.Line}}
+	return &ledger.Explained{What: "is all temporary arrays of the compiled program in one block, by XLA's statistics", Bytes: q.Asked, Lines: []int{temp.Line}}
 }
 
 // effectRemapped: what the limit of TensorFlow's allocator leaves, in pieces
