@@ -34,11 +34,11 @@ func sizedSteps(c *ledger.Case, fix string, steps []step.Step) []step.Step {
 	switch fix {
 	case "use_lower_quant":
 		if format, need, ok := z.LowerQuant(); ok && need <= z.Have {
-			text = fmt.Sprintf("Load %s in `%s`. With %d tokens of context that needs %s, which fits this GPU.", z.Name, format, z.Setting.Context, units.Amount(need))
+			text = fmt.Sprintf("Load %s in `%s`: that fits this GPU with %d tokens of context.", z.Name, format, z.Setting.Context)
 		}
 	case "use_smaller_model":
-		if name, format, need, ok := z.Smaller(); ok {
-			text = fmt.Sprintf("%s in `%s` fits this GPU: it needs %s.", name, format, units.Amount(need))
+		if name, format, _, ok := z.Smaller(); ok {
+			text = fmt.Sprintf("Fits this GPU: %s in `%s`.", name, format)
 		}
 	case "bigger_gpu":
 		if e := effect.Bigger(z); e != nil {
