@@ -54,7 +54,7 @@ func Idle(c *ledger.Case, id string, worded map[string][]step.Step) bool {
 	case "lower_batch_size":
 		for other, steps := range worded {
 			for _, s := range steps {
-				if other != id && strings.Contains(s.Text, "half the batch") {
+				if other != id && (strings.Contains(s.Text, "half the batch") || strings.Contains(s.Text, "alve the batch")) {
 					return true
 				}
 			}
@@ -65,10 +65,10 @@ func Idle(c *ledger.Case, id string, worded map[string][]step.Step) bool {
 
 // everyday is what cards call fixes where they speak against them.
 var everyday = map[string]string{
-	"a smaller batch": "lower_batch_size", "smaller batches": "lower_batch_size", "fewer samples": "lower_batch_size",
+	"a smaller batch": "lower_batch_size", "a smaller batch size": "lower_batch_size", "a lower batch size": "lower_batch_size", "smaller batches": "lower_batch_size", "fewer samples": "lower_batch_size",
 	"a shorter context": "lower_context", "a shorter prompt": "lower_context",
-	"a smaller image": "lower_resolution", "smaller images": "lower_resolution",
-	"fewer layers on the card": "fewer_gpu_layers", "fewer layers on the gpu": "fewer_gpu_layers",
+	"a smaller image": "lower_resolution", "a lower resolution": "lower_resolution", "smaller images": "lower_resolution",
+	"fewer layers on the card": "fewer_gpu_layers", "fewer layers on the gpu": "fewer_gpu_layers", "fewer gpu layers": "fewer_gpu_layers",
 	"a smaller quantisation": "use_lower_quant", "a smaller model": "use_smaller_model",
 	"closing programs": "close_other_apps", "fewer workers": "lower_num_workers", "closing other programs": "close_other_apps", "ending other programs": "close_other_apps",
 	"restarting": "restart_session", "gradient checkpointing": "gradient_checkpointing",
