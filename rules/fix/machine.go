@@ -172,7 +172,7 @@ func stepsMemoryLimit(c *ledger.Case) []step.Step {
 	}
 	if c.Reader.OS == "wsl" {
 		return []step.Step{
-			{Kind: "config", Text: "# C:\\Users\\YOU\\.wslconfig\n[wsl2]\nmemory=24GB\nswap=32GB"},
+			{Kind: "config", Text: "# C:\\Users\\YOU\\.wslconfig; memory: below what the computer has (the default is half of it)\n[wsl2]\nmemory=24GB\nswap=32GB"},
 			{Kind: "shell", Text: "wsl --shutdown   # in PowerShell; then start WSL again"},
 		}
 	}
@@ -185,13 +185,13 @@ func stepsMemoryLimit(c *ledger.Case) []step.Step {
 func stepsBiggerGPU(c *ledger.Case) []step.Step {
 	f := c.F()
 	if f.Requested != nil && f.Total != nil && ledger.OnCard(c) {
-		sizes := "4, 6, 8, 12, 16, 24, 32, 48, 80"
-		for _, n := range [...]int64{4, 6, 8, 12, 16, 24, 32, 48} {
+		sizes := "4, 6, 8, 12, 16, 24, 32, 48, 80, 96, 140, 180"
+		for _, n := range [...]int64{4, 6, 8, 12, 16, 24, 32, 48, 80, 96, 140} {
 			if f.Total.Bytes > (n-1)*units.GiB {
 				sizes = strings.TrimPrefix(sizes, fmt.Sprintf("%d, ", n))
 			}
 		}
-		return []step.Step{{Kind: "text", Text: fmt.Sprintf("Take a GPU with clearly more than %s: the next sizes are %s GB.", f.Total, sizes)}}
+		return []step.Step{{Kind: "text", Text: fmt.Sprintf("Take a GPU with clearly more than %s: the next sizes are %s GB.", f.Total, strings.Join(strings.Split(sizes, ", ")[:min(3, strings.Count(sizes, ", ")+1)], ", "))}}
 	}
 	return []step.Step{{Kind: "text", Text: "Rent a GPU with more memory for an hour first, to see whether it is enough."}}
 }

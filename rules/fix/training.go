@@ -65,7 +65,7 @@ var ofTraining = []Fix{
 		Check:    "`nvidia-smi` and `free -h` during the first step: the optimizer state is in RAM.",
 		Next:     "LoRA; or more GPUs.",
 		Needs:    Needs{works: []string{"text-training"}, training: true, branch: "Training", told: "keep the optimizer in system memory (RAM)."},
-		Told:     "Turn it on in the training settings, if the program offers it. It takes 12 bytes of RAM per trained parameter.",
+		Told:     "Turn it on in the training settings, if the program offers it. It takes 12 to 16 bytes of RAM per trained parameter.",
 	},
 	{
 		ID:       "shard_training",

@@ -160,7 +160,7 @@ func maxMemory(c *ledger.Case) string {
 }
 
 func stepsKVCache(c *ledger.Case) []step.Step {
-	return []step.Step{{Kind: "python", Text: "output = model.generate(**inputs, cache_implementation=\"quantized\", cache_config={\"backend\": \"quanto\", \"nbits\": 4})   # 4 bit; pip install optimum-quanto"}}
+	return []step.Step{{Kind: "python", Text: "output = model.generate(**inputs, cache_implementation=\"quantized\", cache_config={\"backend\": \"quanto\", \"nbits\": 4})   # 4 bit (quanto has no 8); pip install optimum-quanto"}}
 }
 
 func stepsBalance(c *ledger.Case) []step.Step {
