@@ -60,7 +60,7 @@ func TestEstimates(t *testing.T) {
 	}
 	assert.Contains(t, effects, "load_in_4bit")
 	assert.Nil(t, in.BeyondCard)
-	assert.Contains(t, in.Causes[0].Why, "5,120 (width) x 13,824 (MLP width) x 2 bytes, with the shape of llama-2-13b")
+	assert.Contains(t, in.Causes[0].Why, "5,120 (width) x 13,824 (MLP width) x 2 bytes, as in llama-2-13b")
 }
 
 // What is recommended passes the arithmetic of the catalogue, and a format more

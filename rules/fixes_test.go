@@ -44,11 +44,11 @@ func TestUseless(t *testing.T) {
 		{"only recommended", "You may try PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True\n" + fragments, "expandable_segments", ""},
 		{"Windows", "  File \"C:\\Users\\me\\train.py\", line 3, in <module>\n" + fragments, "expandable_segments", "Windows"},
 		{"before 2.1", "CUDA out of memory. Tried to allocate 1.50 GiB (GPU 0; 23.64 GiB total capacity; 16.00 GiB already allocated; 100.00 MiB free; 21.00 GiB reserved in total by PyTorch) If reserved memory is >> allocated memory try setting max_split_size_mb to avoid fragmentation.", "expandable_segments", "2.1"},
-		{"larger than the card", "CUDA out of memory. Tried to allocate 90.00 GiB (GPU 0; 23.64 GiB total capacity; 16.00 GiB already allocated; 7.00 GiB free; 16.10 GiB reserved in total by PyTorch)", "expandable_segments", "if the card were empty"},
+		{"larger than the card", "CUDA out of memory. Tried to allocate 90.00 GiB (GPU 0; 23.64 GiB total capacity; 16.00 GiB already allocated; 7.00 GiB free; 16.10 GiB reserved in total by PyTorch)", "expandable_segments", "if the GPU were empty"},
 		{"limit of this process", "CUDA out of memory. Tried to allocate 1.50 GiB. GPU 0 has a total capacity of 23.64 GiB of which 10.00 GiB is free. 11.82 GiB allowed; Of the allocated memory 11.00 GiB is allocated by PyTorch, and 40.00 MiB is reserved by PyTorch but unallocated.", "kill_stale_process", "11.82 GiB"},
 		{"Mac, limit above memory", mac, "raise_watermark", "16 GB"},
 		{"Mac, own temporaries", mac, "kill_stale_process", "own temporaries"},
-		{"host memory", "RuntimeError: [enforce fail at alloc_cpu.cpp:114] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to allocate 4194304000 bytes. Error code 12 (Cannot allocate memory)", "expandable_segments", "own memory"},
+		{"host memory", "RuntimeError: [enforce fail at alloc_cpu.cpp:114] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to allocate 4194304000 bytes. Error code 12 (Cannot allocate memory)", "expandable_segments", "System memory (RAM) ran out"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got := ""

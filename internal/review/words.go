@@ -39,7 +39,7 @@ func (l *looking) fault(text string) (rule string, at int) {
 	if at := claimsAll(text); at >= 0 && !ledger.FillsAlone(l.Case) {
 		return NotAlone, at
 	}
-	if at := strings.Index(text, "most of this card"); at >= 0 && l.Others.Has() && l.Total.Has() && l.Others.Bytes*2 < l.Total.Bytes {
+	if at := max(strings.Index(text, "most of this card"), strings.Index(text, "most of this GPU")); at >= 0 && l.Others.Has() && l.Total.Has() && l.Others.Bytes*2 < l.Total.Bytes {
 		return NotMost, at
 	}
 	return "", 0
@@ -100,8 +100,8 @@ var spare = []struct {
 	said  string
 	bytes int64
 }{
-	{"1 to 2 GiB free", units.GiB}, {"1 to 2 GiB to spare", units.GiB}, {"about 1 GiB of the card", 3 * units.GiB / 4},
-	{"about 1 GiB under", 3 * units.GiB / 4}, {"stays above 1 GiB", units.GiB},
+	{"1 to 2 GiB free", units.GiB}, {"1 to 2 GiB to spare", units.GiB}, {"about 1 GiB of GPU memory", 3 * units.GiB / 4},
+	{"about 1 GiB below", 3 * units.GiB / 4}, {"stays above 1 GiB", units.GiB},
 }
 
 // unmet: the check asks for room that the fix does not make by its own sum.

@@ -34,11 +34,11 @@ func sizedSteps(c *ledger.Case, fix string, steps []step.Step) []step.Step {
 	switch fix {
 	case "use_lower_quant":
 		if format, need, ok := z.LowerQuant(); ok && need <= z.Have {
-			text = fmt.Sprintf("Take %s in `%s`: the largest usual format that fits this card with %d tokens of context, %s in all.", z.Name, format, z.Setting.Context, units.Amount(need))
+			text = fmt.Sprintf("Load %s in `%s`: that fits this GPU with %d tokens of context.", z.Name, format, z.Setting.Context)
 		}
 	case "use_smaller_model":
-		if name, format, need, ok := z.Smaller(); ok {
-			text = fmt.Sprintf("Fits this card: %s in `%s`, %s in all.", name, format, units.Amount(need))
+		if name, format, _, ok := z.Smaller(); ok {
+			text = fmt.Sprintf("Fits this GPU: %s in `%s`.", name, format)
 		}
 	case "bigger_gpu":
 		if e := effect.Bigger(z); e != nil {
@@ -126,7 +126,7 @@ const settled = 0.7
 func Opens(causes []odds.Cause, advice []Advice) []Open {
 	var out []Open
 	if slices.ContainsFunc(advice, func(a Advice) bool { return a.Branch != "" }) {
-		out = append(out, Open{"What was the program doing when memory ran out?", "The lines above the failure tell: paste them from the program's start on."})
+		out = append(out, Open{"What was the program doing when memory ran out?", "The lines above the failure show it: paste the log from the program's start on."})
 	}
 	if len(causes) > 0 && causes[0].Confidence < settled && causes[0].Settles != "" {
 		out = append(out, Open{"Is the cause " + strings.ReplaceAll(causes[0].ID, "_", " ") + "?", causes[0].Settles})

@@ -41,11 +41,11 @@ func BeyondCard(c *ledger.Case, causes []odds.Cause) *Beyond {
 	if b.NeedBytes, ok = z.Need(z.Match, b.Format); !ok || b.NeedBytes <= z.Have {
 		return nil
 	}
-	b.Note = fmt.Sprintf("No usual format of %s fits this card whole: %s with %d tokens of context still needs %s, %s more than there is.",
+	b.Note = fmt.Sprintf("No usual format of %s fits this GPU: even %s with %d tokens of context needs %s, %s more than there is.",
 		z.Name, b.Format, z.Setting.Context, units.Amount(b.NeedBytes), units.Amount(b.NeedBytes-z.Have))
 	if card, ok := fit.SmallestCard(b.NeedBytes+b.NeedBytes/20, ""); ok {
 		b.CardGB, b.Card = card.GB, card.Names[0]
-		b.Note += fmt.Sprintf(" The smallest card for that has %d GB.", b.CardGB)
+		b.Note += fmt.Sprintf(" The smallest GPU for it has %d GB.", b.CardGB)
 	}
 	if name, format, _, ok := z.Smaller(); ok {
 		b.Model, b.ModelFormat = name, format

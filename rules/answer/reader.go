@@ -60,7 +60,7 @@ func forReader(c *ledger.Case, id string, steps []step.Step, own []*program.Prog
 			s = onWindows(s)
 		}
 		if s.Kind == "shell" && strings.HasPrefix(s.Text, "Activity Monitor") { // no command
-			s = step.Step{Kind: "ui", Text: "Activity Monitor, tab Memory: quit what is large and not needed."}
+			s = step.Step{Kind: "ui", Text: "Activity Monitor, tab Memory: quit the largest programs that you do not need."}
 		}
 		if s.Text == "" || !understood(c, id, s, own) || foreign(c, s.Text) || id == "raise_memory_limit" && step.BelowStated(c, s.Text) {
 			continue
@@ -167,5 +167,5 @@ func otherSystems(c *ledger.Case, text, kind string) string {
 			text = wording.Without(text, i)
 		}
 	}
-	return strings.TrimSpace(text)
+	return strings.TrimPrefix(strings.TrimSpace(text), map[string]string{"linux": "Linux: ", "windows": "Windows: "}[c.Reader.OS])
 }

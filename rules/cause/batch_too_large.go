@@ -9,7 +9,7 @@ import (
 var batchTooLarge = Rule{
 	ID:      BatchTooLarge,
 	Title:   "Too much is computed at once",
-	Settles: "Run it once with batch size 1 and the smallest input. If that works, batch or input size is the cause.",
+	Settles: "Run it once with batch size 1 and the smallest input. If that works, the batch or input size is the cause.",
 	Clues: []Clue{
 		isExplained(BatchTooLarge, Likely),
 	},

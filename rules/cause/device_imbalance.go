@@ -10,8 +10,8 @@ import (
 
 var deviceImbalance = Rule{
 	ID:      DeviceImbalance,
-	Title:   "One card is full while others have room",
-	Settles: "Run `nvidia-smi` just before it fails and compare the cards.",
+	Title:   "One GPU is full while others have room",
+	Settles: "Run `nvidia-smi` just before it fails and compare the GPUs.",
 	Clues: []Clue{
 		{Look: UnevenShares},
 	},
@@ -36,7 +36,7 @@ func UnevenShares(c *ledger.Case) Finding {
 	if int64(share)*units.GiB*10 < f.Total.Bytes*9 || second*4 > share*3 {
 		return Nothing()
 	}
-	return Seen(Strong, fmt.Sprintf("max_memory gives GPU 0 %d GiB of its %s, and GPU 1 only %d GiB: nothing is left on GPU 0 to compute with.", share, f.Total, second), first.Line, c.Failure.Line)
+	return Seen(Strong, fmt.Sprintf("max_memory gives GPU 0 %d GiB of its %s, and GPU 1 only %d GiB. So GPU 0 has no memory left for computing.", share, f.Total, second), first.Line, c.Failure.Line)
 }
 
 // SpreadOver: one model lies on several cards, so choosing a card is no cure.

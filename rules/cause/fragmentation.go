@@ -8,8 +8,8 @@ import (
 
 var fragmentation = Rule{
 	ID:      Fragmentation,
-	Title:   "Enough memory is reserved, but not in one piece",
-	Settles: "Print `torch.cuda.memory_summary()` before the failing step: `Non-releasable memory` is what is lost to fragments.",
+	Title:   "Enough memory is reserved, but not in one block",
+	Settles: "Print `torch.cuda.memory_summary()` before the failing step: `Non-releasable memory` is what fragmentation costs.",
 	Remedies: []Remedy{
 		{Fix: "expandable_segments", Fit: Cures, If: reader.HasExpandableSegments},
 		{Fix: "max_split_size", Fit: Cures, If: when.Not(reader.HasExpandableSegments)},

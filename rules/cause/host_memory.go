@@ -18,15 +18,15 @@ var hostMemory = Rule{
 	Settles:  "Run `free -h` (Linux) or open Task Manager, Performance, Memory (Windows) while it loads; `sudo dmesg -T | grep -i -E 'oom|killed process'` shows what the kernel killed.",
 	Clues: []Clue{
 		Said(Stated, "Windows error 1455: Windows has reached its commit limit (RAM plus page file), even if some RAM is free.", fact.CommitLimit),
-		Said(Stated, "A data loader worker ran out of shared memory (/dev/shm); the place where the main process stopped is not the cause.", fact.SharedMemory),
-		Said(Decisive, "The place for shared memory (/dev/shm) is full, not a disk; containers have 64 MB of it unless told otherwise.", fact.SharedSegment),
-		Said(Decisive, "A process was killed by signal 9: as a rule the kernel's out-of-memory killer.", fact.WorkerKilled, fact.RankKilled),
+		Said(Stated, "A data loader worker ran out of shared memory (/dev/shm); the line where the main process stopped is not the cause.", fact.SharedMemory),
+		Said(Decisive, "Shared memory (/dev/shm) is full, not a disk; a container gets only 64 MB of it by default.", fact.SharedSegment),
+		Said(Decisive, "A process was killed by signal 9, usually by the kernel's out-of-memory killer.", fact.WorkerKilled, fact.RankKilled),
 	},
 	Remedies: HostRemedies,
 }
 
 // HostTitle only repeats what ran out.
-const HostTitle = "System memory (RAM) ran out, not the card's"
+const HostTitle = "System memory (RAM) ran out, not GPU memory"
 
 // hostHeadline names whose memory it is where the message says so.
 func hostHeadline(c *ledger.Case) string {

@@ -4,7 +4,7 @@ import "github.com/oomdoc/oomdoc/rules/ledger"
 
 var leakedProcess = Rule{
 	ID:      LeakedProcess,
-	Title:   "Other programs hold what is missing",
+	Title:   "Other programs hold the memory that is missing",
 	Settles: "Run `nvidia-smi` and look for processes that should not be there.",
 	Remedies: []Remedy{
 		{Fix: "kill_stale_process", Fit: Cures},

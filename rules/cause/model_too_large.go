@@ -9,8 +9,8 @@ import (
 
 var modelTooLarge = Rule{
 	ID:      ModelTooLarge,
-	Title:   "The model is too big for this card",
-	Settles: "See where it died: while loading (then it is the weights) or while answering (then context or batch count too). The lines above the error, from the load on, tell.",
+	Title:   "The model is too big for this GPU",
+	Settles: "See when it failed: while loading (then it is the weights) or later (then context or batch size count too). The lines above the error show it.",
 	Clues: []Clue{
 		isExplained(ModelTooLarge, Likely),
 	},

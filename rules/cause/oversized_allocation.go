@@ -8,14 +8,14 @@ import (
 
 var oversizedAllocation = Rule{
 	ID:    OversizedAllocation,
-	Title: "One single piece is asked for that is larger than the card can give",
+	Title: "A single request is larger than the GPU can give",
 	Headline: func(c *ledger.Case) string {
 		if c.Backend == "cpu" {
-			return "One single piece is asked for that is larger than the computer can give"
+			return "A single request is larger than the computer can give"
 		}
 		return ""
 	},
-	Settles: "Run it once with a much smaller input, if you can with the shapes printed before the failing line: if the request shrinks faster than the input, it is a square.",
+	Settles: "Run it once with half the input. If the request shrinks to a quarter, it grows with the square of the input.",
 	Clues: []Clue{
 		isExplained(OversizedAllocation, Good),
 	},

@@ -8,8 +8,8 @@ import (
 
 var softwareBug = Rule{
 	ID:      SoftwareBug,
-	Title:   "A fault of the program or its version, not a lack of memory",
-	Settles: "Run the same thing with the version before and the one after. Search the program's issues for the exact sentence.",
+	Title:   "A bug in the program or its version, not a lack of memory",
+	Settles: "Run the same thing with another version, older or newer. Search the program's issues for the exact error message.",
 	Remedies: []Remedy{
 		{Fix: "upgrade_version", Fit: Cures},
 		{Fix: "lower_batch_size", Fit: MayHelp, If: func(c *ledger.Case) bool { return c.Backend == "xpu" }},

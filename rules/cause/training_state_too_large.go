@@ -11,7 +11,7 @@ var trainingStateTooLarge = Rule{
 	Title:   "Optimizer and gradients do not fit beside the model",
 	Settles: "Print `torch.cuda.memory_allocated()` before and after the first `optimizer.step()`.",
 	Clues: []Clue{
-		First(If(SmallestStep, Likely, "The batch is 1 and gradient checkpointing is on: what is left is what every step holds, weights, gradients and the optimizer's values.")),
+		First(If(SmallestStep, Likely, "The batch size is 1 and gradient checkpointing is on, so weights, gradients and optimizer state fill the GPU.")),
 	},
 	Remedies: []Remedy{
 		{Fix: "shard_training", Fit: Cures, If: Distributed},

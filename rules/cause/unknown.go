@@ -11,7 +11,7 @@ import (
 var NotSaid = Rule{
 	ID:      Unknown,
 	Title:   "Memory ran out; the log does not say why",
-	Settles: "Give oomdoc more of the log: everything from the start of the program to the end of the traceback, and the output of `nvidia-smi`.",
+	Settles: "Give oomdoc more of the log: everything from the program's start to the end of the traceback, and the output of `nvidia-smi`.",
 	Remedies: []Remedy{
 		{Fix: "raise_pagefile", Fit: Cures, If: pagefileSuspect},
 		{Fix: "use_lower_quant", Fit: Cures, If: when.Root(fact.RustDriver)},

@@ -44,7 +44,7 @@ func Scaled(c *ledger.Case, divisor int, how string) *Effect {
 	free, told := ledger.RoomFor(c)
 	need := c.F().Requested.Bytes / int64(divisor)
 	return &Effect{NeedBytes: need, HaveBytes: free, Fits: true, Basis: "log", Certainty: Bound,
-		Note: fmt.Sprintf("%s the piece that failed is at most %s, and %s. A bound, if it grows with that setting: the rest of the step shrinks too.", how, units.Amount(need), told)}
+		Note: fmt.Sprintf("%s the failed request needs at most %s, and %s. This holds if it grows with that setting; the rest of the step shrinks too.", how, units.Amount(need), told)}
 }
 
 // Enough: that piece divided by so much would have fitted.
@@ -70,5 +70,5 @@ func TPUProgramAt(c *ledger.Case, by int) *Effect {
 		return nil
 	}
 	return &Effect{NeedBytes: need, HaveBytes: f.Limit.Bytes, Fits: true, Basis: "log", Certainty: Condition,
-		Note: fmt.Sprintf("The program takes %s of the %s, weights and inputs the rest; with 1/%d of the batch, if the program shrinks with it, %s.", program.Size, f.Desired, by, units.Amount(need))}
+		Note: fmt.Sprintf("The program takes %s of the %s, and weights and inputs the rest. If the program shrinks with the batch, 1/%d of it needs %s.", program.Size, f.Desired, by, units.Amount(need))}
 }

@@ -46,7 +46,7 @@ func effectLowerQuant(z ledger.Sizing) *Effect {
 	if !ok {
 		return nil
 	}
-	return sized(z, need, z.Have, "%s with everything on the card, at %d tokens of context.", format, z.Setting.Context)
+	return sized(z, need, z.Have, "%s, all on the GPU, with %d tokens of context.", format, z.Setting.Context)
 }
 
 func effectLoad(z ledger.Sizing, c *ledger.Case, format, label string) *Effect {
@@ -57,7 +57,7 @@ func effectLoad(z ledger.Sizing, c *ledger.Case, format, label string) *Effect {
 	if !ok {
 		return nil
 	}
-	return sized(z, need, z.Have, "Weights at %s with %d tokens of context.", label, z.Setting.Context)
+	return sized(z, need, z.Have, "Weights in %s, with %d tokens of context.", label, z.Setting.Context)
 }
 
 // effectOffload: the card takes what it can, the RAM must hold the rest.
@@ -67,7 +67,7 @@ func effectOffload(z ledger.Sizing) *Effect {
 	if !ok || share <= 0 || weights <= share {
 		return nil
 	}
-	return sized(z, share, z.Have, "%s of the weights stay on the card and %s go to system memory: so much must be free there.", units.Amount(share), units.Amount(weights-share))
+	return sized(z, share, z.Have, "%s of the weights stays on the GPU, and %s goes to system memory (RAM), which needs that much free.", units.Amount(share), units.Amount(weights-share))
 }
 
 // effectCards: how many cards like this one hold the weights.
@@ -78,7 +78,7 @@ func effectCards(z ledger.Sizing) *Effect {
 		return nil
 	}
 	n := ledger.CeilDiv(weights, each)
-	return sized(z, weights/n+ledger.BesideWeights, z.Have, "%d cards like this one hold it at %s, each an equal part and %s beside.", n, z.Format, units.Amount(ledger.BesideWeights))
+	return sized(z, weights/n+ledger.BesideWeights, z.Have, "%d GPUs like this one hold it in %s: an equal part each, plus %s of overhead.", n, z.Format, units.Amount(ledger.BesideWeights))
 }
 
 func effectSmaller(z ledger.Sizing) *Effect {
@@ -100,5 +100,5 @@ func Bigger(z ledger.Sizing) *Effect {
 	if !ok {
 		return nil
 	}
-	return sized(z, need, card.Bytes, "%s in %s at %d tokens: a card of %d GB, such as %s.", z.Name, z.Format, z.Setting.Context, card.GB, card.Names[0])
+	return sized(z, need, card.Bytes, "%s in %s with %d tokens of context needs a GPU with %d GB, such as %s.", z.Name, z.Format, z.Setting.Context, card.GB, card.Names[0])
 }

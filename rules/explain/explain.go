@@ -23,6 +23,7 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -54,10 +55,7 @@ func Of(c *ledger.Case, own []Reading) *ledger.Explained {
 		if x == nil || x.Bytes < smallest && x.Bytes > 0 {
 			continue
 		}
-		x.Asked = size.String()
-		if q.Within == 0 {
-			x.Asked = ledger.Thousands(size.Bytes) + " bytes"
-		}
+		x.Asked = cmp.Or(x.Asked, map[bool]string{true: ledger.Thousands(size.Bytes) + " bytes", false: size.String()}[q.Within == 0])
 		x.Lines = lines(x.Lines, size.Line)
 		x.Say()
 		return x

@@ -14,9 +14,9 @@ func noSize(q *Question) *ledger.Explained {
 	x := &ledger.Explained{} // of the cause the parsers' words say more
 	switch {
 	case q.Asked >= pebi:
-		x.What = "are no size: a length that was overwritten, went below zero or was never set"
+		x.Asked, x.What = "The size in the message", "is not a real size: a length was probably overwritten, negative or never set"
 	case q.Asked >= tebi && ledger.OnCard(q.C):
-		x.What = "are more than any card has: a count that was read wrong, or two large counts multiplied"
+		x.What = "is more than any GPU has: probably a count was read wrong, or two large counts were multiplied"
 	default:
 		return nil
 	}
@@ -31,15 +31,15 @@ func wrapped(c *ledger.Case) *ledger.Explained {
 	n, ok := unsigned(c.Failure.Message)
 	switch below := -n; {
 	case ok && n < 0 && below > 0:
-		x.Asked = fmt.Sprintf("%d bytes", uint64(n))
-		x.What = fmt.Sprintf("are 2^64 less %s: a size that went below zero", ledger.Thousands(below))
+		x.Asked = "The size in the message"
+		x.What = fmt.Sprintf("is a negative number (-%s) read as a huge one", ledger.Thousands(below))
 		if below <= 1<<31 && below >= 1<<20 {
-			x.What += ", as a count above 2^31 does in 32 bits"
+			x.What += ", as when a count above 2^31 overflows 32 bits"
 		}
 	case strings.Contains(c.Failure.Message, "allocate 1717986918"): // 2^34 GiB are 2^64 bytes
-		x.Asked, x.What = "2^64 bytes less a little", "are a size that went below zero"
+		x.Asked, x.What = "The size in the message", "is a negative number read as a huge one"
 	case ledger.AbsurdSize(c):
-		x.Asked, x.What = "More than an exabyte", "is no size: a length that was overwritten, went below zero or was never set"
+		x.Asked, x.What = "The size in the message", "is not a real size: a length was probably overwritten, negative or never set"
 	default:
 		return nil
 	}

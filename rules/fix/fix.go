@@ -88,8 +88,8 @@ var FixesByID = sync.OnceValue(func() map[string]Fix {
 
 // Checks that several fixes share.
 const (
-	checkLoaded = "After loading, `torch.cuda.memory_allocated() / 2**30` and `torch.cuda.memory_reserved() / 2**30` (GiB) stay about 1 GiB under the card's total, and a short generation runs through."
-	checkStep   = "One whole step (forward, backward, optimizer) runs through; `torch.cuda.max_memory_allocated() / 2**30` printed after it is the real need in GiB."
-	CheckCard   = "The same work runs through, and `nvidia-smi` shows about 1 GiB of the card free while it does."
+	checkLoaded = "After loading, `torch.cuda.memory_allocated() / 2**30` and `torch.cuda.memory_reserved() / 2**30` (GiB) stay about 1 GiB below the GPU's total, and a short generation runs through."
+	checkStep   = "One whole step (forward, backward, optimizer) runs through; `torch.cuda.max_memory_allocated() / 2**30` printed after it is what it really needs, in GiB."
+	CheckCard   = "The same work runs through, and `nvidia-smi` shows about 1 GiB of GPU memory free meanwhile."
 	CheckRAM    = "`free -h` (Linux; the column `available`) or Task Manager, Performance, Memory (Windows) while it runs: the figure stops falling before it reaches zero."
 )

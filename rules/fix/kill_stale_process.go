@@ -18,9 +18,9 @@ var killStaleProcess = Fix{
 	Title:    "End the process that occupies the GPU",
 	Tradeoff: "Free, but whatever you end loses its unsaved work.",
 	Cost:     free,
-	Check:    "`nvidia-smi` again: the used memory of the card is down to a few hundred MiB before you start.",
+	Check:    "`nvidia-smi` again: the used GPU memory is down to a few hundred MiB before you start.",
 	Next:     "If nothing is listed although memory is used, look in other containers (`docker ps`), ask the other users of the machine, or restart it.",
-	Told:     "See what holds the memory and end what should not be there.",
+	Told:     "See which processes hold GPU memory, and end those that should not be there.",
 	Steps:    stepsKill,
 	Why:      whyKill,
 }
@@ -73,9 +73,9 @@ func whyKill(c *ledger.Case) string {
 		return ""
 	}
 	if names := Occupants(c, ": "); names != "" {
-		return fmt.Sprintf("Others hold %s of the card%s.", c.OthersAtMost, names)
+		return fmt.Sprintf("Other processes hold %s of the GPU%s.", c.OthersAtMost, names)
 	}
-	return fmt.Sprintf("About %s of the card is neither free nor this program's.", c.OthersAtMost)
+	return fmt.Sprintf("About %s of the GPU is neither free nor used by this program.", c.OthersAtMost)
 }
 
 // Occupants names up to three processes of the message's list, behind a sign; ""

@@ -18,7 +18,7 @@ var ofMachine = []Fix{
 	{
 		ID:       "raise_shm_size",
 		Title:    "Enlarge shared memory",
-		Tradeoff: "None; what is used counts as RAM.",
+		Tradeoff: "None; what is used of it counts as RAM.",
 		Cost:     free,
 		Check:    "`df -h /dev/shm` inside the container shows the new size.",
 		Next:     "`num_workers=0`: without workers nothing goes through shared memory.",
@@ -39,7 +39,7 @@ var ofMachine = []Fix{
 		Check:    "Task Manager, Performance, Memory: the second figure of `Committed` is the new limit, and the first stays below it while loading.",
 		Next:     "Close other programs, lower the number of data loader workers, or load a smaller file (`.safetensors`, fp16).",
 		Told:     "Enlarge the page file of Windows: System, Advanced, Performance, Virtual memory.",
-		Steps:    step.Paste("ui", "Windows key, \"View advanced system settings\"; Performance: Settings; Advanced; Virtual memory: Change. Tick \"Automatically manage\", or choose a drive with room and set Custom size, initial 32768 and maximum 98304 (MB). Restart."),
+		Steps:    step.Paste("ui", "Windows key, \"View advanced system settings\"; Performance: Settings; Advanced; Virtual memory: Change. Tick \"Automatically manage\", or choose a drive with free space and set Custom size, initial 32768 and maximum 98304 (MB). Restart."),
 	},
 	{
 		ID:       "lower_build_jobs",
@@ -58,8 +58,8 @@ var ofMachine = []Fix{
 		Title:    "Free disk space",
 		Tradeoff: "What you delete has to be downloaded again.",
 		Cost:     moderate,
-		Check:    "`df -h` shows room on the drive of the path in the message.",
-		Next:     "Move the cache: set `HF_HOME` to a drive with room.",
+		Check:    "`df -h` shows free space on the drive of the path in the message.",
+		Next:     "Move the cache: set `HF_HOME` to a drive with free space.",
 		Steps: func(*ledger.Case) []step.Step {
 			return []step.Step{{Kind: "shell", Text: "df -h . /tmp ~ /dev/shm"}, {Kind: "shell", Text: "du -xh --max-depth=2 ~/.cache | sort -h | tail"}}
 		},
@@ -70,7 +70,7 @@ var ofMachine = []Fix{
 		Tradeoff: "Disk space; slow whenever it is used.",
 		Cost:     cheap,
 		Check:    "`swapon --show` lists it, `free -h` shows its size.",
-		Next:     "If it crawls, the need is not a peak: use a smaller model or more RAM.",
+		Next:     "If everything crawls, it needs that memory all the time: use a smaller model or more RAM.",
 		Told:     "Give the system more virtual memory (swap, or the page file on Windows).",
 		Steps:    stepsSwap,
 		Useless:  uselessSwap,
@@ -78,31 +78,31 @@ var ofMachine = []Fix{
 	{
 		ID:       "raise_memory_limit",
 		Title:    "Raise the memory limit that was set",
-		Tradeoff: "Less for the other programs of the machine.",
+		Tradeoff: "Less memory for other programs on the machine.",
 		Cost:     moderate,
 		Check:    "`docker stats`, `kubectl top pod` or `sacct -o MaxRSS` stay below the new limit; for PyTorch the message no longer says `allowed`.",
-		Next:     "If the need grows with the limit, something leaks: look for what grows.",
-		Told:     "Raise the memory limit of the container or job, above what the log says was needed.",
+		Next:     "If its memory grows up to the new limit too, something leaks: look for what grows.",
+		Told:     "Raise the memory limit of the container or job above what the log says it needed.",
 		Steps:    stepsMemoryLimit,
 	},
 	{
 		ID:       "bigger_gpu",
-		Title:    "Use a card with more memory",
+		Title:    "Use a GPU with more memory",
 		Tradeoff: "Money.",
 		Cost:     dear,
 		Check:    checkLoaded,
-		Next:     "If it fails there as well, the cause is not the size of the card: look for a growing context, batch or leak.",
+		Next:     "If it fails there as well, the size of the GPU is not the cause: look for a growing context, batch or leak.",
 		Needs:    Needs{size: true},
 		Steps:    stepsBiggerGPU,
 	},
 	{
 		ID:       "select_gpu",
 		Title:    "Use another GPU",
-		Tradeoff: "Free, if there is another card; it may be the slower one.",
+		Tradeoff: "Free, if there is another GPU; it may be slower.",
 		Cost:     free,
-		Check:    "`nvidia-smi` while it runs: the memory grows on the card you chose.",
-		Next:     "If the other card is as full, find out who holds it.",
-		Told:     "Choose another card in your program's settings, or by CUDA_VISIBLE_DEVICES before the start.",
+		Check:    "`nvidia-smi` while it runs: the memory grows on the GPU you chose.",
+		Next:     "If the other GPU is just as full, find out which processes fill it.",
+		Told:     "Choose another GPU in your program's settings, or set `CUDA_VISIBLE_DEVICES` before the start.",
 		Steps:    stepsSelectGPU,
 		Useless:  func(c *ledger.Case) string { return ledger.NeverFits(c) },
 	},
@@ -121,34 +121,34 @@ var ofMachine = []Fix{
 		Title:    "Restart the program or notebook kernel",
 		Tradeoff: "The state of the session is lost; the model has to be loaded again.",
 		Cost:     free,
-		Check:    "In the new session, before the model is loaded: `torch.cuda.mem_get_info()` shows nearly all of the card free.",
+		Check:    "In the new session, before the model is loaded: `torch.cuda.mem_get_info()` shows nearly all of the GPU free.",
 		Next:     "If a fresh session fails at the same place, nothing was left over: make the work smaller instead.",
 		Told:     "Restart the program.",
 		Steps: func(c *ledger.Case) []step.Step {
 			if c.Signal("notebook") != nil {
-				return []step.Step{{Kind: "ui", Text: "Menu Kernel (Colab: Runtime), Restart; then run only the cells that are needed, each of them once."}}
+				return []step.Step{{Kind: "ui", Text: "Menu Kernel (Colab: Runtime), Restart. Then run only the cells you need, each once."}}
 			}
-			return []step.Step{{Kind: "text", Text: "End the program (Ctrl+C; in a notebook Kernel, Restart), see in `" + reader.Monitor(c) + "` that its memory is free, and start it again with one model only."}}
+			return []step.Step{{Kind: "text", Text: "End the program (Ctrl+C; in a notebook Kernel, Restart). Check in `" + reader.Monitor(c) + "` that its memory is free. Then start it again with one model only."}}
 		},
 	},
 	{
 		ID:       "upgrade_version",
 		Title:    "Update the program",
-		Tradeoff: "Half an hour; something else may have changed as well. Note the old version first so that you can go back.",
+		Tradeoff: "Half an hour; other things may change. Note the old version first, so that you can go back.",
 		Cost:     moderate,
 		Check:    "Print the version (`pip show torch`, `ollama --version`, `vllm --version`) and run the same thing again.",
 		Next:     "If it stays, report it with the whole log, and make the work smaller meanwhile.",
-		Told:     "Install the newest release, and note the present one first.",
+		Told:     "Note the version you have, then install the newest release.",
 		Steps:    stepsUpgrade,
 	},
 }
 
 func uselessSwap(c *ledger.Case) string {
 	if ledger.Capped(c) {
-		return "A limit of the container or job was reached, not the end of the machine's memory: swap on the machine does not raise it."
+		return "A limit of the container or job was reached: swap on the machine does not raise it."
 	}
 	if swap := ledger.FullSwap(c); swap > 0 {
-		return "More swap: " + units.Amount(swap) + " were used up as well, so that it would only take longer."
+		return "More swap: " + units.Amount(swap) + " of it was used up as well, so more only delays the crash."
 	}
 	return ""
 }
@@ -172,28 +172,28 @@ func stepsMemoryLimit(c *ledger.Case) []step.Step {
 	}
 	if c.Reader.OS == "wsl" {
 		return []step.Step{
-			{Kind: "config", Text: "# C:\\Users\\YOU\\.wslconfig\n[wsl2]\nmemory=24GB\nswap=32GB"},
+			{Kind: "config", Text: "# C:\\Users\\YOU\\.wslconfig; memory: below what the computer has (the default is half of it)\n[wsl2]\nmemory=24GB\nswap=32GB"},
 			{Kind: "shell", Text: "wsl --shutdown   # in PowerShell; then start WSL again"},
 		}
 	}
 	if c.Near("/content/") {
 		return []step.Step{{Kind: "ui", Text: "Colab: Runtime, Change runtime type: High-RAM (paid plans)."}}
 	}
-	return []step.Step{{Kind: "text", Text: "Twice today's, where one was set: Docker `--memory`, Compose `mem_limit:`, Kubernetes `resources.limits.memory`, a batch job's memory request. A machine without a limit needs more RAM."}}
+	return []step.Step{{Kind: "text", Text: "If a limit was set, double it: Docker `--memory`, Compose `mem_limit:`, Kubernetes `resources.limits.memory`, a batch job's memory request. If there is none, the machine needs more RAM."}}
 }
 
 func stepsBiggerGPU(c *ledger.Case) []step.Step {
 	f := c.F()
 	if f.Requested != nil && f.Total != nil && ledger.OnCard(c) {
-		sizes := "4, 6, 8, 12, 16, 24, 32, 48, 80"
-		for _, n := range [...]int64{4, 6, 8, 12, 16, 24, 32, 48} {
+		sizes := "4, 6, 8, 12, 16, 24, 32, 48, 80, 96, 140, 180"
+		for _, n := range [...]int64{4, 6, 8, 12, 16, 24, 32, 48, 80, 96, 140} {
 			if f.Total.Bytes > (n-1)*units.GiB {
 				sizes = strings.TrimPrefix(sizes, fmt.Sprintf("%d, ", n))
 			}
 		}
-		return []step.Step{{Kind: "text", Text: fmt.Sprintf("Take a card with clearly more than %s: the next sizes are %s GB.", f.Total, sizes)}}
+		return []step.Step{{Kind: "text", Text: fmt.Sprintf("Take a GPU with clearly more than %s: the next sizes are %s GB.", f.Total, strings.Join(strings.Split(sizes, ", ")[:min(3, strings.Count(sizes, ", ")+1)], ", "))}}
 	}
-	return []step.Step{{Kind: "text", Text: "Rent the next size of card for an hour first, to see that it is enough."}}
+	return []step.Step{{Kind: "text", Text: "Rent a GPU with more memory for an hour first, to see whether it is enough."}}
 }
 
 func stepsSelectGPU(c *ledger.Case) []step.Step {
@@ -214,11 +214,11 @@ var visible = map[string]string{"rocm": "HIP_VISIBLE_DEVICES", "xpu": "ZE_AFFINI
 func stepsCloseApps(c *ledger.Case) []step.Step {
 	switch {
 	case c.Windows():
-		return []step.Step{{Kind: "ui", Text: "Task Manager, tab Details: sort by Commit size (and Dedicated GPU memory), end what you do not need: browsers, games, other Python programs."}}
+		return []step.Step{{Kind: "ui", Text: "Task Manager, tab Details: right-click the header, add \"Commit size\" and \"Dedicated GPU memory\", and sort by them. Close what you do not need: browsers, games, other Python programs."}}
 	case c.Backend == "mps" || c.Backend == "metal":
-		return []step.Step{{Kind: "ui", Text: "Activity Monitor, tab Memory: quit what stands on top and is not needed."}}
+		return []step.Step{{Kind: "ui", Text: "Activity Monitor, tab Memory: quit the largest programs that you do not need."}}
 	case ledger.OnCard(c):
-		return []step.Step{{Kind: "shell", Text: cmp.Or(lists[c.Backend], "nvidia-smi") + "   # lists programs that use the card; close browsers, games, other AI programs"}}
+		return []step.Step{{Kind: "shell", Text: cmp.Or(lists[c.Backend], "nvidia-smi") + "   # lists programs that use the GPU; close browsers, games, other AI programs"}}
 	}
 	return []step.Step{{Kind: "shell", Text: "ps -eo pid,rss,comm --sort=-rss | head -n 15   # the largest programs; close those you do not need"}}
 }
@@ -227,8 +227,8 @@ func stepsUpgrade(c *ledger.Case) []step.Step {
 	if c.In("pytorch") || len(c.Stack) == 0 {
 		return []step.Step{
 			{Kind: "shell", Text: "pip list   # note which torch, transformers, accelerate, diffusers you have"},
-			{Kind: "text", Text: "Update PyTorch with the command that https://pytorch.org/get-started/locally/ gives for this system: a plain `pip install torch` brings another build on Windows, AMD and Intel."},
+			{Kind: "text", Text: "Update PyTorch with the command that https://pytorch.org/get-started/locally/ gives for this system: a plain `pip install torch` installs the wrong build on Windows and for AMD and Intel GPUs."},
 		}
 	}
-	return []step.Step{{Kind: "text", Text: "Note the present release, install the newest one, and look for the sentence of this log in its issue list."}}
+	return []step.Step{{Kind: "text", Text: "Note the version you have, install the newest one, and search its issues for the error message of this log."}}
 }

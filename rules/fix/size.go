@@ -13,18 +13,18 @@ import (
 var lowerBatchSize = Fix{
 	ID:       "lower_batch_size",
 	Title:    "Lower the batch size",
-	Tradeoff: "Slower per sample; in training the same result when gradients are accumulated.",
+	Tradeoff: "Slower; in training the same result with gradient accumulation.",
 	Cost:     cheap,
 	Check:    checkStep,
-	Next:     "If it fails at batch 1: gradient checkpointing (training), a shorter length or smaller images, then a smaller model.",
-	Needs:    Needs{size: true, notFor: []string{"rendering", "build"}, branch: "Training", told: "half the batch, and twice the gradient accumulation: the same result, slower."},
+	Next:     "If it fails at batch size 1: gradient checkpointing (training), shorter texts or smaller images, then a smaller model.",
+	Needs:    Needs{size: true, notFor: []string{"rendering", "build"}, branch: "Training", told: "half the batch size and twice the gradient accumulation: the same result, slower."},
 	Told:     batchToOne,
 	Steps:    stepsBatch,
 	Effect:   effectBatch,
 	Useless:  UselessBatch,
 }
 
-const batchToOne = "In your program's settings: 1 first, to see that it runs at all, then double it."
+const batchToOne = "Set it to 1 in your program's settings. If that runs, double it step by step."
 
 func stepsBatch(c *ledger.Case) []step.Step {
 	if s, ok := c.Setting(step.BatchSettings...); ok && s.Value != "1" {
@@ -34,13 +34,13 @@ func stepsBatch(c *ledger.Case) []step.Step {
 	}
 	switch {
 	case c.Training() && c.In("transformers"):
-		return []step.Step{{Kind: "python", Text: "per_device_train_batch_size = 1\ngradient_accumulation_steps = 8   # the old batch size: keeps the effective batch"}}
+		return []step.Step{{Kind: "python", Text: "per_device_train_batch_size = 1\ngradient_accumulation_steps = 8   # your old batch size (default: 8): the same effective batch"}}
 	case c.Training():
-		return []step.Step{{Kind: "python", Text: "loader = DataLoader(dataset, batch_size=1, shuffle=True)   # see that it runs at all, then double it"}}
+		return []step.Step{{Kind: "python", Text: "loader = DataLoader(dataset, batch_size=1, shuffle=True)   # if that runs, double it step by step"}}
 	case c.Framework == "other" && c.Reader.Language == "": // nothing shows that it is Python
 		return []step.Step{{Kind: "text", Text: batchToOne}}
 	}
-	return []step.Step{{Kind: "python", Text: "batch_size = 1   # see that it runs at all, then double it"}}
+	return []step.Step{{Kind: "python", Text: "batch_size = 1   # if that runs, double it step by step"}}
 }
 
 // batchDivisor is by how much the batch must shrink for the piece that failed
@@ -77,7 +77,7 @@ func UselessBatch(c *ledger.Case) string {
 // uselessInput: what goes into a model does not matter while it is being loaded.
 func uselessInput(c *ledger.Case) string {
 	if c.Phase == "load" && c.Root(fact.TorchAlloc, fact.TorchAsync, fact.CUDAError) && ledger.OnCard(c) && c.Signal("training", "backward") == nil {
-		return "It failed while the model was being loaded, before there was any input."
+		return "It failed while the model was being loaded, before any input."
 	}
 	return ""
 }
@@ -87,10 +87,10 @@ var lowerContext = Fix{
 	Title:    "Shorten the context",
 	Tradeoff: "Older parts of a long conversation or document are cut off.",
 	Cost:     moderate,
-	Check:    "It starts and answers a short prompt; then raise the length until about 1 GiB of the card is left.",
-	Next:     "Keep the KV cache at 8 bit, or use a smaller quantisation to make room.",
+	Check:    "It starts and answers a short prompt; then raise the length until about 1 GiB of GPU memory is left.",
+	Next:     "Store the KV cache in 8 bit, or use a smaller quantisation.",
 	Needs:    Needs{size: true, works: language, branch: "Text", told: "half the length of prompt and answer."},
-	Told:     "In your program's settings: 4096 first, then up.",
+	Told:     "Set it to 4096 tokens in your program's settings, then raise it step by step.",
 	Steps:    stepsContext,
 	Effect:   func(c *ledger.Case) *effect.Effect { return effect.Scaled(c, 2, "With half the length") },
 }
@@ -102,16 +102,16 @@ func stepsContext(c *ledger.Case) []step.Step {
 	if ledger.WritesScores(c) {
 		return []step.Step{{Kind: "python", Text: "x = x[:, : x.shape[1] // 2]   # half the length: a quarter of this matrix"}}
 	}
-	return []step.Step{{Kind: "text", Text: "In your program's settings: 4096 tokens first, then up."}}
+	return []step.Step{{Kind: "text", Text: "Set it to 4096 tokens in your program's settings, then raise it step by step."}}
 }
 
 var lowerResolution = Fix{
 	ID:       "lower_resolution",
 	Title:    "Lower the resolution or the number of frames",
-	Tradeoff: "Detail; scaling up afterwards brings most of it back.",
+	Tradeoff: "Less detail; upscaling afterwards brings much of it back.",
 	Cost:     moderate,
-	Check:    "The small size runs through; raise it in steps while about 1 GiB of the card stays free.",
-	Next:     "Decode in tiles if it fails at the very end, else the low-memory mode.",
+	Check:    "The small size runs through; raise it in steps while about 1 GiB of GPU memory stays free.",
+	Next:     "Decode in tiles if it fails at the very end; otherwise the low-memory mode.",
 	Needs:    Needs{size: true, works: pictures, branch: "Images or video", told: "half the width and height, or half the frames."},
 	Told:     "Halve width and height, or the number of frames.",
 	Steps:    stepsResolution,
@@ -135,9 +135,9 @@ var sideWords = map[int]string{2: "half the", 3: "a third of", 4: "a quarter of"
 func stepsResolution(c *ledger.Case) []step.Step {
 	by := sideDivisor(c)
 	of := map[bool]string{true: "batch or the frames", false: "frames"}[c.Reader.Work == ""]
-	text := fmt.Sprintf("Go to %s width and height, or 1/%d of the %s, and lower until it runs.", sideWords[by], by*by, of)
+	text := fmt.Sprintf("Use %s width and height, or 1/%d of the %s. If that fails too, go lower.", sideWords[by], by*by, of)
 	if strings.HasSuffix(c.Reader.Work, "-generation") && !c.Training() {
-		text += " Keep them multiples of 64, then scale the result up."
+		text += " Keep width and height multiples of 64, and upscale the result afterwards."
 	}
 	return []step.Step{{Kind: "text", Text: text}}
 }

@@ -14,16 +14,16 @@ import (
 var ofWeights = []Fix{
 	{
 		ID:       "half_precision",
-		Title:    "Load the weights at 16 bit",
-		Tradeoff: "None that can be seen for running a model. For training use mixed precision instead.",
+		Title:    "Load the model in 16 bit",
+		Tradeoff: "No visible loss for running a model; for training use mixed precision instead.",
 		Cost:     cheap,
 		Check:    "`print(model.dtype)` after loading says bfloat16 or float16, and `model.get_memory_footprint() / 2**30` is about 2 GiB for each billion parameters.",
 		Next:     "8 or 4 bit.",
 		Needs:    Needs{size: true, notFor: noNetwork},
-		Told:     "fp16 or bf16 in your program's settings.",
+		Told:     "Choose fp16 or bf16 in your program's settings.",
 		Useless: func(c *ledger.Case) string {
 			if format := ledger.Quantised(c); format != "" {
-				return fmt.Sprintf("%s is quantised already (%s).", quote.Told(c.ModelName()), format)
+				return fmt.Sprintf("%s is already quantised (%s).", quote.Told(c.ModelName()), format)
 			}
 			return ledger.SetQuantised(c, "load_in_4bit", "load_in_8bit")
 		},
@@ -36,7 +36,7 @@ var ofWeights = []Fix{
 		Check:    "`model.get_memory_footprint() / 2**30` is about half of 2 GiB for each billion parameters.",
 		Next:     "4 bit.",
 		Needs:    Needs{works: []string{"text-inference", "text-training"}, python: true, branch: "A language model", told: "load it in 8 bit."},
-		Told:     "If your program offers it.",
+		Told:     "Choose it when you load the model, if your program offers it.",
 		Useless:  func(c *ledger.Case) string { return uselessBits(c, "load_in_4bit", "load_in_8bit") },
 	},
 	{
@@ -47,17 +47,17 @@ var ofWeights = []Fix{
 		Check:    "`model.get_memory_footprint() / 2**30` is about a quarter of 2 GiB for each billion parameters; then a short generation runs.",
 		Next:     "A smaller model, or `max_memory` with part of it in system memory.",
 		Needs:    Needs{works: []string{"text-inference", "text-training"}, python: true, branch: "A language model", told: "load it in 4 bit."},
-		Told:     "If your program offers it.",
+		Told:     "Choose it when you load the model, if your program offers it.",
 		Useless:  func(c *ledger.Case) string { return uselessBits(c, "load_in_4bit") },
 	},
 	{
 		ID:       "use_mmap",
 		Title:    "Memory-map the model file (mmap)",
-		Tradeoff: "None as a rule; a first answer can be slower from a slow disk.",
+		Tradeoff: "Usually none; from a slow disk the first answer takes longer.",
 		Cost:     free,
 		Check:    CheckRAM,
-		Next:     "If it is mapped and still too much, use a smaller file.",
-		Told:     "Take out an option that forbids it; of several files of a model take `.safetensors` or GGUF.",
+		Next:     "If that is still too much, use a smaller model file.",
+		Told:     "Remove any option that turns it off, and use a `.safetensors` or GGUF file.",
 		Steps: func(c *ledger.Case) []step.Step {
 			if c.Signal("reading_checkpoint") != nil {
 				return []step.Step{{Kind: "python", Text: "state = torch.load(path, map_location=\"cpu\", mmap=True)   # PyTorch 2.1; the file must have been saved by 1.6 or later\nmodel.load_state_dict(state, assign=True)   # keeps the mapped weights instead of copying them; build the model under torch.device(\"meta\")"}}
@@ -68,48 +68,48 @@ var ofWeights = []Fix{
 	{
 		ID:       "cpu_offload",
 		Title:    "Offload some layers to system memory (RAM)",
-		Tradeoff: "5 to 20 times slower, and system memory for what is moved.",
+		Tradeoff: "5 to 20 times slower; needs RAM for the layers that are moved.",
 		Cost:     costly,
 		Check:    "`print(model.hf_device_map)` shows which layers are on `cpu`; `nvidia-smi` shows 1 to 2 GiB free after loading.",
-		Next:     "Lower the limit for the card by 1 GiB; if most layers are on `cpu`, use a smaller model.",
-		Needs:    Needs{works: generated, branch: "A language model", told: "put some of its layers into system memory."},
-		Told:     "Leave a part of the model in system memory, if your program has a setting for it; it is slower.",
+		Next:     "Lower the limit for the GPU by 1 GiB; if most layers are on `cpu`, use a smaller model.",
+		Needs:    Needs{works: generated, branch: "A language model", told: "put some of its layers into system memory (RAM)."},
+		Told:     "Keep part of the model in system memory (RAM), if your program has a setting for it.",
 	},
 	{
 		ID:       "fewer_gpu_layers",
 		Title:    "Put fewer layers on the GPU",
-		Tradeoff: "Speed: the layers left in system memory run at the processor's pace.",
+		Tradeoff: "Slower: the layers in system memory run on the CPU.",
 		Cost:     costly,
 		Check:    "The log says `offloaded 20/33 layers to GPU`, and `nvidia-smi` shows room left.",
-		Next:     "A smaller quantisation with all layers on the card is usually faster.",
+		Next:     "A smaller quantisation with all layers on the GPU is usually faster.",
 		Needs:    Needs{works: []string{"text-inference"}, own: true},
-		Told:     "Put fewer layers on the card in your program's settings: half of what is set now, then up again.",
+		Told:     "Put fewer layers on the GPU in your program's settings: halve the number, then raise it again.",
 	},
 	{
 		ID:       "moe_cpu_offload",
 		Title:    "Keep the experts in system memory (RAM)",
-		Tradeoff: "Some speed, far less than with whole layers; system memory for the experts.",
+		Tradeoff: "Some speed, but less than with whole layers; needs RAM for the experts.",
 		Cost:     costly,
-		Check:    "The log's model buffers: a large one on CPU, a small one on the card.",
+		Check:    "The log's model buffers: a large one on CPU, a small one on the GPU.",
 		Next:     "Move the experts of more layers, or use a smaller quantisation.",
 		Needs:    Needs{works: []string{"text-inference"}, own: true},
-		Told:     "Keep the experts in system memory, if your program has a setting for it.",
+		Told:     "Keep the experts in system memory (RAM), if your program has a setting for it.",
 	},
 	{
 		ID:       "multi_gpu",
 		Title:    "Split the model over several GPUs",
-		Tradeoff: "Another card; some speed is lost between the cards.",
+		Tradeoff: "Needs more GPUs; copying between them costs some speed.",
 		Cost:     dear,
-		Check:    "`nvidia-smi` after loading: all cards hold a share.",
-		Next:     "If one card fills first, give it less.",
-		Told:     "Spread it over more cards, if your program can.",
+		Check:    "`nvidia-smi` after loading: every GPU holds a part.",
+		Next:     "If one GPU fills first, give it less.",
+		Told:     "Split it over more GPUs, if your program can.",
 	},
 	{
 		ID:       "lowvram_mode",
 		Title:    "Start the program in its low-memory mode",
-		Tradeoff: "Speed, and system memory for the parts that wait.",
+		Tradeoff: "Slower; needs RAM for the parts that wait.",
 		Cost:     costly,
-		Check:    "The free memory of the card stays above 1 GiB while an image is made.",
+		Check:    "Free GPU memory stays above 1 GiB while an image is made.",
 		Next:     "A lower resolution, or a quantised model (fp8, GGUF).",
 		Needs:    Needs{own: true},
 	},
@@ -130,7 +130,7 @@ var ofWeights = []Fix{
 		Tradeoff: "Quality, depending on the task; usually more speed.",
 		Cost:     costly,
 		Check:    checkLoaded,
-		Next:     "A smaller quantisation of it, or a card with more memory.",
+		Next:     "A smaller quantisation of it, or a GPU with more memory.",
 		Needs:    Needs{notFor: noNetwork},
 		Told:     "Load a smaller model, or a smaller version of this one.",
 		Steps:    stepsSmallerModel,
@@ -141,7 +141,7 @@ var ofWeights = []Fix{
 func uselessBits(c *ledger.Case, settings ...string) string {
 	apple := ""
 	if c.Backend == "mps" && c.In("transformers") {
-		apple = "bitsandbytes does not run on Apple's GPU; take a model that is quantised already (MLX, GGUF)."
+		apple = "bitsandbytes does not run on Apple's GPU; use a model that is already quantised (MLX, GGUF)."
 	}
 	return cmp.Or(ledger.SetQuantised(c, settings...), ledger.AlreadyQuantised(c), apple)
 }
@@ -157,12 +157,12 @@ func stepsLowerQuant(c *ledger.Case) []step.Step {
 func stepsSmallerModel(c *ledger.Case) []step.Step {
 	language := strings.HasPrefix(c.Reader.Work, "text") || c.Reader.Work == "embedding"
 	if ledger.OnCard(c) && c.In("pytorch") && (c.Training() || !language) {
-		return []step.Step{{Kind: "text", Text: "Take the next smaller one of its family, or fewer layers or channels: each parameter takes 4 bytes in 32 bit, 2 in 16, in training with Adam 16, and the work on the input comes on top."}}
+		return []step.Step{{Kind: "text", Text: "Take the next smaller model of its family, or fewer layers or channels. Each parameter takes 4 bytes in 32 bit, 2 in 16 bit, and about 16 in training with Adam."}}
 	}
 	if t := c.F().Total; t != nil && ledger.OnCard(c) && language {
-		return []step.Step{{Kind: "text", Text: fmt.Sprintf("For this card (%s): at most about %d billion parameters at 4 bit, or %d at 16 bit; the rest is for context and work.", t, billions(t.Bytes, 10), billions(t.Bytes, 34))}}
+		return []step.Step{{Kind: "text", Text: fmt.Sprintf("This GPU (%s) holds at most about %d billion parameters in 4 bit, or %d in 16 bit, beside context and working memory.", t, billions(t.Bytes, 10), billions(t.Bytes, 34))}}
 	}
-	return []step.Step{{Kind: "text", Text: "Take the next smaller size of the family: count 0.6 GB for each billion parameters at 4 bit, 2 GB at 16 bit, and 1 to 2 GB for context and overhead."}}
+	return []step.Step{{Kind: "text", Text: "Take the next smaller size of its family. Count 0.6 GB per billion parameters in 4 bit or 2 GB in 16 bit, plus 1 to 2 GB for context and overhead."}}
 }
 
 // billions is how many billion parameters fit into three quarters of a card

@@ -13,20 +13,20 @@ import (
 var ofWork = []Fix{
 	{
 		ID:       "quantize_kv_cache",
-		Title:    "Keep the KV cache at 8 bit",
-		Tradeoff: "Hardly any quality at 8 bit, some at 4 bit; a little speed.",
+		Title:    "Store the KV cache in 8 bit",
+		Tradeoff: "Hardly any quality in 8 bit, some in 4 bit; a little speed.",
 		Cost:     cheap,
-		Check:    "The log shows the smaller cache, and the same prompt runs through.",
+		Check:    "The log shows a smaller KV cache, and the same prompt runs through.",
 		Next:     "Shorten the context.",
 		Needs:    Needs{works: []string{"text-inference"}},
-		Told:     "Keep the KV cache at 8 bit, if your program has a setting for it.",
+		Told:     "Store the KV cache in 8 bit, if your program has a setting for it.",
 	},
 	{
 		ID:       "efficient_attention",
 		Title:    "Use memory-efficient attention",
 		Tradeoff: "None; usually faster.",
 		Cost:     cheap,
-		Check:    "The request of the next message, if there is one, is far smaller.",
+		Check:    "If it fails again, it asks for far less memory at once.",
 		Next:     "Lower the resolution or the length.",
 		Needs:    Needs{notFor: []string{"rendering", "build", "data", "graph"}},
 		Told:     "Choose a memory-efficient attention (SDPA, flash or xformers) in your program's settings.",
@@ -37,23 +37,23 @@ var ofWork = []Fix{
 		Tradeoff: "A little time; faint seams are possible.",
 		Cost:     cheap,
 		Check:    "The image is finished; the peak after the last sampling step is lower.",
-		Next:     "A smaller tile, the VAE at 16 bit, or on the processor.",
+		Next:     "A smaller tile, the VAE in 16 bit, or the VAE on the CPU.",
 		Needs:    Needs{works: []string{"image-generation", "video-generation"}, branch: "Images or video", told: "decode the latent in tiles."},
 		Told:     "Decode the image in tiles, if your program has a setting for it.",
 	},
 	{
 		ID:       "lower_ubatch",
 		Title:    "Lower the physical batch (-ub)",
-		Tradeoff: "Long prompts are read more slowly; answers come as fast.",
+		Tradeoff: "Long prompts are processed more slowly; answers come as fast.",
 		Cost:     cheap,
 		Check:    "The log's `compute buffer size` is smaller.",
 		Next:     "Flash attention, then a shorter context.",
 		Needs:    Needs{works: []string{"text-inference"}, own: true},
-		Told:     "Lower the batch size for prompts in your program's settings (128, then up).",
+		Told:     "Lower the batch size for prompts in your program's settings: try 128, then more.",
 	},
 	{
 		ID:       "lower_parallel",
-		Title:    "Serve fewer requests at a time",
+		Title:    "Serve fewer requests at once",
 		Tradeoff: "Requests wait for each other.",
 		Cost:     moderate,
 		Check:    "The log's KV cache is smaller by the same factor.",
@@ -64,10 +64,10 @@ var ofWork = []Fix{
 	{
 		ID:       "lower_max_num_seqs",
 		Title:    "Lower the number of concurrent sequences",
-		Tradeoff: "Fewer requests at a time; a single one is as fast.",
+		Tradeoff: "Fewer parallel requests; a single one is as fast.",
 		Cost:     cheap,
-		Check:    "The start gets past the warm-up and the profiling.",
-		Next:     "Fewer batched tokens, or a smaller share of the card.",
+		Check:    "It starts: warm-up and profiling run through.",
+		Next:     "Fewer batched tokens, or less GPU memory for the server.",
 		Needs:    Needs{works: []string{"text-inference"}, own: true},
 		Told:     "Allow fewer requests at the same time in your program's settings.",
 	},
@@ -76,7 +76,7 @@ var ofWork = []Fix{
 		Title:    "Lower the number of batched tokens",
 		Tradeoff: "Long prompts take longer to their first token.",
 		Cost:     cheap,
-		Check:    "The start's profile shows a smaller peak of activations, and a larger KV cache.",
+		Check:    "The startup log shows a smaller activation peak, and a larger KV cache.",
 		Next:     "Fewer sequences, a shorter context.",
 		Needs:    Needs{works: []string{"text-inference", "embedding"}, own: true},
 		Told:     "Allow fewer tokens in one batch in your program's settings.",
@@ -86,18 +86,18 @@ var ofWork = []Fix{
 		Title:    "Turn on chunked prefill",
 		Tradeoff: "Little: long prompts take slightly longer.",
 		Cost:     cheap,
-		Check:    "The start says that chunked prefill is enabled.",
+		Check:    "The startup log says that chunked prefill is enabled.",
 		Next:     "Fewer batched tokens.",
 		Needs:    Needs{works: []string{"text-inference"}, own: true},
-		Told:     "Let long prompts be read in pieces, if your program has a setting for it.",
+		Told:     "Process long prompts in chunks, if your program has a setting for it.",
 	},
 	{
 		ID:       "enforce_eager",
 		Title:    "Run without CUDA graphs",
 		Tradeoff: "10 to 30 % slower on small models, less on large ones.",
 		Cost:     moderate,
-		Check:    "The start no longer prints `Capturing CUDA graphs`.",
-		Next:     "A smaller share of the card.",
+		Check:    "The startup log no longer prints `Capturing CUDA graphs`.",
+		Next:     "Less GPU memory for the server.",
 		Needs:    Needs{own: true},
 		Told:     "Run without CUDA graphs, if your program has a setting for it.",
 	},
@@ -106,8 +106,8 @@ var ofWork = []Fix{
 		Title:    "Print the tensor shapes",
 		Tradeoff: "Some time.",
 		Cost:     moderate,
-		Check:    "The printed shapes are the ones you expect.",
-		Next:     "If every shape is as meant, the algorithm needs the square of the input: use one that works in pieces.",
+		Check:    "The printed shapes are as you expect.",
+		Next:     "If every shape is as intended, the algorithm needs the square of the input: use one that works in blocks.",
 		Told:     "Print the shapes just before the failing line and look for the size that is wrong.",
 		Steps: step.Paste("python", `for name, value in list(locals().items()):
     if hasattr(value, "shape"):
@@ -121,7 +121,7 @@ var ofWork = []Fix{
 		Check:    "The log says `flash_attn = 1` (llama.cpp), or the same input needs less: `torch.cuda.max_memory_allocated()`.",
 		Next:     "Shorten the context or lower the batch.",
 		Needs:    Needs{works: generated},
-		Told:     "In your program's settings, where it has it.",
+		Told:     "Turn it on in your program's settings, if it has flash attention.",
 		Useless: func(c *ledger.Case) string {
 			s, ok := c.Setting("flash_attn", "flash_attention", "fa")
 			if ok && !s.Default && slices.Contains([]string{"on", "1", "true", "enabled"}, strings.ToLower(s.Value)) {
@@ -135,16 +135,16 @@ var ofWork = []Fix{
 var streamDataset = Fix{
 	ID:       "stream_dataset",
 	Title:    "Stream the data instead of loading all of it",
-	Tradeoff: "The order is less random with streaming; some rewriting.",
+	Tradeoff: "Some rewriting; the data is shuffled less thoroughly.",
 	Cost:     moderate,
 	Check:    CheckRAM,
 	Next:     "Fewer workers; a smaller prefetch.",
-	Told:     "Read the data in pieces instead of all at once.",
+	Told:     "Read the data in chunks instead of all at once.",
 	Steps:    step.Stream,
 	Why: func(c *ledger.Case) string {
 		if !ledger.GrowsList(c) {
 			return ""
 		}
-		return fmt.Sprintf("The line that failed makes a list longer (line %d). If that goes on for as long as the program runs, no memory is enough, and swap or a higher limit only delay the end.", ledger.FailedAt(c, "appends").Line)
+		return fmt.Sprintf("The failing line adds to a list (line %d). If the list grows as long as the program runs, no amount of memory is enough: swap or a higher limit only delays the crash.", ledger.FailedAt(c, "appends").Line)
 	},
 }

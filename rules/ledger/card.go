@@ -94,12 +94,12 @@ func OnCard(c *Case) bool { return c.Backend != "" && c.Backend != "cpu" }
 func NeverFits(c *Case) string {
 	f := c.F()
 	if AbsurdSize(c) {
-		return "The size asked for is above an exbibyte: a number that is no size, which no card can give."
+		return "The size in the message is above an exbibyte. That is not a real size, and no GPU has that much."
 	}
 	if f.Requested == nil || f.Total == nil || f.Requested.Bytes <= f.Total.Bytes {
 		return ""
 	}
-	return fmt.Sprintf("One piece of %s was asked for, and the whole card has %s: it would not fit if the card were empty.", f.Requested, f.Total)
+	return fmt.Sprintf("One request asks for %s, and the whole GPU has %s: it would not fit even if the GPU were empty.", f.Requested, f.Total)
 }
 
 // TinyCard: 4 GiB or less, where no quantisation of a usual model is enough.

@@ -11,7 +11,7 @@ import (
 
 // Explained says what the bytes that were asked for are. rules/explain finds it.
 type Explained struct {
-	// What they are, to follow "are": "the KV cache of 131,072 tokens".
+	// What they are, after the number: "is the KV cache of 131,072 tokens".
 	What string `json:"what"`
 	// Terms are the factors whose product Bytes is; of several pieces each has
 	// its own, in Parts, and Terms is empty.
@@ -76,7 +76,7 @@ func (x *Explained) Say() {
 		fmt.Fprintf(&b, " (%s)", units.Amount(p.Bytes))
 	}
 	if x.Model != "" {
-		b.WriteString(", with the shape of " + x.Model)
+		b.WriteString(", as in " + x.Model)
 	}
 	b.WriteString(".")
 	x.Sentence = b.String()

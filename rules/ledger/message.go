@@ -34,7 +34,7 @@ func RoomFor(c *Case) (bytes int64, told string) {
 	case c.Free.Has():
 		return c.Free.Bytes, c.Free.String() + " was free"
 	case f.Limit != nil && c.Root(fact.MLXBuffer, fact.BufferLimit):
-		return f.Limit.Bytes, f.Limit.String() + " is the most in one piece"
+		return f.Limit.Bytes, f.Limit.String() + " is the most that one request may have"
 	case f.Limit == nil || f.Allocated == nil:
 		return 0, ""
 	case c.Room.Bytes < 0 || f.Requested != nil && c.Room.Bytes > f.Requested.Bytes && !Allocator(c):

@@ -143,7 +143,7 @@ func (z Sizing) LowerQuant() (format string, need int64, ok bool) {
 func (z Sizing) Basis() string {
 	if z.Match.Model == nil {
 		billions := strings.TrimSuffix(fmt.Sprintf("%.1f", float64(z.Match.Parameters)/1e9), ".0")
-		return fmt.Sprintf(" From the %s billion parameters of its name.", billions)
+		return fmt.Sprintf(" Estimated from the %s billion parameters in its name.", billions)
 	}
 	return fmt.Sprintf(" Computed from the shape of %s.", z.Match.Model.ID)
 }
@@ -173,7 +173,7 @@ func SetQuantised(c *Case, settings ...string) string {
 	if !ok || !strings.EqualFold(s.Value, "true") {
 		return ""
 	}
-	return fmt.Sprintf("%s is set already (line %d).", s.Name, s.Line)
+	return fmt.Sprintf("%s is already set (line %d).", s.Name, s.Line)
 }
 
 // Named is what the model's name says; its zero value where the log names no
@@ -206,7 +206,7 @@ func AlreadyQuantised(c *Case) string {
 	if format == "" || format == "fp8" {
 		return ""
 	}
-	return fmt.Sprintf("%s is quantised already (%s): its loader reads it as it is, and bitsandbytes cannot quantise it again.", quote.Told(c.Model.Name), format)
+	return fmt.Sprintf("%s is already quantised (%s), and bitsandbytes cannot quantise it again.", quote.Told(c.Model.Name), format)
 }
 
 // WeightsIn is what the model's weights take in a format, for a model whose

@@ -91,7 +91,7 @@ func calibrated(share [Causes]float64) [Causes]float64 {
 }
 
 // alike is the reason of a cause that no clue points to.
-const alike = "Nothing in the log says so outright; most logs with this message and these figures have this cause."
+const alike = "The log does not say so directly; most logs with this message and these figures have this cause."
 
 // refuted leaves out cards that decide against a climb that somebody watched, or
 // for this program's own need where others hold most of a card.

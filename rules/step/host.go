@@ -6,14 +6,14 @@ import "github.com/oomdoc/oomdoc/rules/ledger"
 func AddressSpace(*ledger.Case) []Step {
 	return []Step{
 		{Kind: "shell", Text: "ulimit -v unlimited   # in the shell that starts the program; `ulimit -v` alone shows the limit, in KiB"},
-		{Kind: "shell", Text: "sysctl vm.overcommit_memory   # 2 refuses too, with memory free: sudo sysctl vm.overcommit_memory=0"},
+		{Kind: "shell", Text: "sysctl vm.overcommit_memory   # if 2, Linux refuses memory that is still free: sudo sysctl vm.overcommit_memory=0"},
 	}
 }
 
 // Stream reads data piece by piece.
 func Stream(c *ledger.Case) []Step {
 	if ledger.GrowsList(c) {
-		return []Step{{Kind: "python", Text: `for row in read():   # a generator: use each row and let go of it
+		return []Step{{Kind: "python", Text: `for row in read():   # a generator: use each row, then drop it
     use(row)
 # or keep the newest only: rows = collections.deque(maxlen=1000)
 # or, for numbers: an array.array or NumPy array takes 4 or 8 bytes each, a list 36`}}

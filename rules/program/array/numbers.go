@@ -34,7 +34,7 @@ func shape(q *explain.Question) *ledger.Explained {
 	if len(dims) == 0 || x.Size.Bytes%product != 0 {
 		return nil
 	}
-	out := &ledger.Explained{What: "are one array", Terms: append(dims, explain.Term("bytes", x.Size.Bytes/product)), Bytes: x.Size.Bytes, Lines: []int{x.Line}}
+	out := &ledger.Explained{What: "is one array", Terms: append(dims, explain.Term("bytes", x.Size.Bytes/product)), Bytes: x.Size.Bytes, Lines: []int{x.Line}}
 	if q.C.Root(fact.TFAlloc) && len(dims) == 4 && dims[0].Value > 1 && dims[0].Value <= mostBatch && !kernelShape(calls.Sides(q.C)) && !q.C.In("tf-object-detection") { // N of NHWC and NCHW
 		out.Terms[0].Name = "batch"
 		out.Lower = &ledger.Lower{Name: "batch", Fix: "lower_batch_size"}
@@ -53,7 +53,7 @@ func retriedPool(q *explain.Question) *ledger.Explained {
 	if !ok || !q.C.Root(fact.TFStart) || next.Size == nil || next.Size.Bytes != ledger.CeilDiv(q.Asked*9/10, 256)*256 {
 		return nil
 	}
-	return &ledger.Explained{What: "are the pool that TensorFlow takes at its start, whatever the model needs: the next try is nine tenths of it", Bytes: q.Asked, Lines: []int{next.Line}}
+	return &ledger.Explained{What: "is the pool that TensorFlow reserves at its start, whatever the model needs; it then tries nine tenths of that", Bytes: q.Asked, Lines: []int{next.Line}}
 }
 
 // scratch reads XLA's own statistics under the message: the temporaries of a
@@ -63,7 +63,7 @@ func scratch(q *explain.Question) *ledger.Explained {
 	if !q.C.Root(fact.XLAAlloc) || temp == nil || !ledger.Near(temp.Bytes, q.Asked, temp.Within()+q.Within) {
 		return nil
 	}
-	return &ledger.Explained{What: "are all temporary arrays of the compiled program in one piece, by XLA's statistics", Bytes: q.Asked, Lines: []int{temp.Line}}
+	return &ledger.Explained{What: "is all temporary arrays of the compiled program in one block, by XLA's statistics", Bytes: q.Asked, Lines: []int{temp.Line}}
 }
 
 // effectRemapped: what the limit of TensorFlow's allocator leaves, in pieces
@@ -75,5 +75,5 @@ func effectRemapped(c *ledger.Case) *effect.Effect {
 	}
 	have := f.Limit.Bytes - f.Allocated.Bytes
 	return &effect.Effect{NeedBytes: f.Requested.Bytes, HaveBytes: have, Fits: f.Requested.Bytes <= have, Basis: "log", Certainty: effect.Bound,
-		Note: fmt.Sprintf("%s of the limit of %s was not in use: at most this much can become one piece.", units.Amount(have), f.Limit)}
+		Note: fmt.Sprintf("%s of the limit of %s was not in use: at most this much can become one block.", units.Amount(have), f.Limit)}
 }

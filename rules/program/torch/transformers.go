@@ -30,14 +30,14 @@ var Transformers = program.Program{
 	Proofs: []string{"site-packages/transformers/", "dist-packages/transformers/", "src/transformers/", "/modules/transformers_modules/", "Loading checkpoint shards:"},
 	Clues: map[string][]cause.Clue{
 		cause.ModelTooLarge: {
-			cause.Said(cause.Likely, "transformers planned the quantised model and had to put a part on the CPU: it is larger than the memory that was free on the cards.", fact.DispatchRefused),
-			cause.Said(cause.Strong, "transformers found less memory on all cards and in RAM together than the weights need: it asks for a folder on disk to put the rest.", fact.OffloadNeeded),
-			cause.Shown("distributed", cause.If(everyRankLoads, cause.Strong, "It failed while the model was being loaded under a launcher that starts one process for each card: each loads all of it, so that more cards do not help.")),
+			cause.Said(cause.Likely, "transformers planned the quantised model and had to put a part on the CPU: it is larger than the memory that was free on the GPUs.", fact.DispatchRefused),
+			cause.Said(cause.Strong, "transformers found less memory on all GPUs and in RAM together than the weights need, so it asks for a folder on disk for the rest.", fact.OffloadNeeded),
+			cause.Shown("distributed", cause.If(everyRankLoads, cause.Strong, "It failed while the model was being loaded under a launcher that starts one process per GPU. Each process loads the whole model, so more GPUs do not help.")),
 		},
-		cause.HostMemory:    {cause.Said(cause.Hint, "RAM is part of what was counted and came out short.", fact.OffloadNeeded)},
-		cause.LeakedProcess: {cause.Said(cause.Hint, "Only free memory counts there: another program on the card would do it.", fact.DispatchRefused)},
+		cause.HostMemory:    {cause.Said(cause.Hint, "RAM was counted too, and was not enough.", fact.OffloadNeeded)},
+		cause.LeakedProcess: {cause.Said(cause.Hint, "Only free memory counts there, so another program on the GPU may be the cause.", fact.DispatchRefused)},
 		cause.SoftwareBug:   {{Look: warmupAllocation}},
-		cause.Unknown:       {cause.First(cause.If(cutMessage, cause.Good, "The message breaks off before it says how much was free and held."))},
+		cause.Unknown:       {cause.First(cause.If(cutMessage, cause.Good, "The message breaks off before it says how much was free and in use."))},
 		cause.BatchTooLarge: {cause.Said(cause.Fair, "Even a batch of one ran out of memory.", fact.BatchGivenUp)},
 	},
 	Remedies: transformersRemedies,
@@ -100,7 +100,7 @@ func cutMessage(c *ledger.Case) bool {
 func batchIsNotIt(c *ledger.Case) string {
 	switch {
 	case c.Root(fact.DispatchRefused, fact.OffloadNeeded):
-		return "It failed while the model was being loaded: the batch size plays no part yet."
+		return "It failed while the model was being loaded, before the batch size matters."
 	case c.Kind(fact.BatchGivenUp):
 		return "accelerate tried smaller batches down to one, and each ran out of memory."
 	}

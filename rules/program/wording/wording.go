@@ -17,7 +17,7 @@ import (
 func Size(c *ledger.Case, said string) string {
 	if c.Explained == nil {
 		if p, ok := clues.FailingTensor(c); ok {
-			return fmt.Sprintf(" %s is the size of its %s in %s (%s bytes).", c.F().Requested, p.What, ledger.Named(c).Model.ID, p.Arithmetic)
+			return fmt.Sprintf(" %s is the size of the %s in %s (%s bytes).", c.F().Requested, p.What, ledger.Named(c).Model.ID, p.Arithmetic)
 		}
 		return ""
 	}
@@ -25,8 +25,8 @@ func Size(c *ledger.Case, said string) string {
 	if strings.Contains(said, sentence) || c.Root(fact.GGMLPool) && strings.Contains(said, "pool") || reckoned(c, said) {
 		return ""
 	}
-	if rest, exact := strings.CutPrefix(sentence, ledger.Thousands(c.Asked.Bytes)+" bytes are "); exact && c.Asked.Bytes > 0 {
-		sentence = c.Asked.String() + " are " + rest
+	if rest, exact := strings.CutPrefix(sentence, ledger.Thousands(c.Asked.Bytes)+" bytes is "); exact && c.Asked.Bytes > 0 {
+		sentence = c.Asked.String() + " is " + rest
 	}
 	return " " + sentence
 }
@@ -54,7 +54,7 @@ func Idle(c *ledger.Case, id string, worded map[string][]step.Step) bool {
 	case "lower_batch_size":
 		for other, steps := range worded {
 			for _, s := range steps {
-				if other != id && strings.Contains(s.Text, "half the batch") {
+				if other != id && (strings.Contains(s.Text, "half the batch") || strings.Contains(s.Text, "alve the batch")) {
 					return true
 				}
 			}
@@ -65,10 +65,10 @@ func Idle(c *ledger.Case, id string, worded map[string][]step.Step) bool {
 
 // everyday is what cards call fixes where they speak against them.
 var everyday = map[string]string{
-	"a smaller batch": "lower_batch_size", "smaller batches": "lower_batch_size", "fewer samples": "lower_batch_size",
+	"a smaller batch": "lower_batch_size", "a smaller batch size": "lower_batch_size", "a lower batch size": "lower_batch_size", "smaller batches": "lower_batch_size", "fewer samples": "lower_batch_size",
 	"a shorter context": "lower_context", "a shorter prompt": "lower_context",
-	"a smaller image": "lower_resolution", "smaller images": "lower_resolution",
-	"fewer layers on the card": "fewer_gpu_layers", "fewer layers on the gpu": "fewer_gpu_layers",
+	"a smaller image": "lower_resolution", "a lower resolution": "lower_resolution", "smaller images": "lower_resolution",
+	"fewer layers on the card": "fewer_gpu_layers", "fewer layers on the gpu": "fewer_gpu_layers", "fewer gpu layers": "fewer_gpu_layers",
 	"a smaller quantisation": "use_lower_quant", "a smaller model": "use_smaller_model",
 	"closing programs": "close_other_apps", "fewer workers": "lower_num_workers", "closing other programs": "close_other_apps", "ending other programs": "close_other_apps",
 	"restarting": "restart_session", "gradient checkpointing": "gradient_checkpointing",

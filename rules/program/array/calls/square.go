@@ -21,7 +21,7 @@ func ReadsSquare(q *explain.Question) *ledger.Explained {
 		return nil
 	}
 	return &ledger.Explained{
-		What: "are a square, every item against every other", Terms: []ledger.Term{explain.Term("items", n), explain.Term("items", n), explain.Term("bytes", 4)}, Bytes: q.Asked,
+		What: "is one number for each pair of items", Terms: []ledger.Term{explain.Term("items", n), explain.Term("items", n), explain.Term("bytes", 4)}, Bytes: q.Asked,
 		Lower: &ledger.Lower{Name: "items", To: int64(math.Sqrt(float64(max(0, q.C.Room.Bytes)) / 4 * 0.9)), Fix: "fix_shape"}, Cause: "oversized_allocation",
 	}
 }

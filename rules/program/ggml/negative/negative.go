@@ -11,7 +11,7 @@ import (
 
 // Asked: the size that was asked for is 2^64 less a little.
 func Asked(c *ledger.Case) bool {
-	return c.Root(fact.GGMLAlloc) && c.Explained != nil && strings.Contains(c.Explained.Sentence, "2^64 less")
+	return c.Root(fact.GGMLAlloc) && c.Explained != nil && strings.Contains(c.Explained.Sentence, "a negative number")
 }
 
 // Cards are about a size that was computed wrong.

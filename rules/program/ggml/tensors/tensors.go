@@ -90,7 +90,7 @@ func share(q *explain.Question, cells int64, line int) *ledger.Explained {
 	if float64(s.Step())/float64(cells*heads) > explain.MostChance {
 		return nil
 	}
-	x := s.Try(fmt.Sprintf("are the KV cache of %s tokens, or its part on this device", ledger.Thousands(cells)), explain.Term("tokens", cells), explain.Term("bytes", token))
+	x := s.Try(fmt.Sprintf("is the KV cache of %s tokens, or its part on this device", ledger.Thousands(cells)), explain.Term("tokens", cells), explain.Term("bytes", token))
 	if x != nil {
 		x.Cause, x.Lines = "context_too_long", []int{line}
 		x.Lower = &ledger.Lower{Name: "tokens", To: q.RoomFor(x.Bytes, cells, 256), Fix: "lower_context"}
@@ -117,9 +117,9 @@ func cached(s *explain.Search, m *fit.Model, n, of, cells, token int64) {
 	if of == 0 {
 		return
 	}
-	what := fmt.Sprintf("are the KV cache of %s tokens", ledger.Thousands(cells))
+	what := fmt.Sprintf("is the KV cache of %s tokens", ledger.Thousands(cells))
 	if n < of {
-		what = fmt.Sprintf("are the KV cache of %s tokens for %d of %d layers", ledger.Thousands(cells), n, of)
+		what = fmt.Sprintf("is the KV cache of %s tokens for %d of %d layers", ledger.Thousands(cells), n, of)
 	}
 	x := s.Try(what, explain.Term("tokens", cells), explain.Term("layers", n), explain.Term("bytes", token/of))
 	if x != nil {
@@ -192,7 +192,7 @@ func scored(s *explain.Search, m *fit.Model, cells, ub, copies, rows int64) {
 	if copies == 2 {
 		terms, what, bytes = append([]ledger.Term{explain.Term("", 2)}, terms...), "the scores before and after the softmax", 2*bytes
 	}
-	x := s.Sum("are attention without flash attention",
+	x := s.Sum("is working memory of attention without flash attention",
 		ledger.Piece{What: what, Terms: terms, Bytes: bytes},
 		ledger.Piece{What: "their mask", Terms: []ledger.Term{explain.Term("tokens", cells), explain.Term("batch", ub), explain.Term("bytes", 4)}, Bytes: cells * ub * 4},
 		ledger.Piece{What: "activations", Bytes: rows * ub * 4})
@@ -218,7 +218,7 @@ func logits(s *explain.Search, m *fit.Model) {
 				}
 				parts = append([]ledger.Piece{{What: "the output matrix in " + typ, Bytes: n}}, parts...)
 			}
-			what := "are the working memory of a batch"
+			what := "is the working memory of a batch"
 			if x := s.Sum(what, parts...); x != nil {
 				x.Model, x.Lower = m.ID, &ledger.Lower{Name: "batch", Fix: "lower_ubatch"}
 			}
@@ -237,7 +237,7 @@ func mostlyScores(q *explain.Question, m *fit.Model, cells int64) *ledger.Explai
 		return nil
 	}
 	return &ledger.Explained{
-		What: "are attention without flash attention", Model: m.ID, Bytes: q.Asked, Cause: "context_too_long",
+		What: "is working memory of attention without flash attention", Model: m.ID, Bytes: q.Asked, Cause: "context_too_long",
 		Parts: []ledger.Piece{
 			{What: "the scores", Terms: []ledger.Term{explain.Term("heads", m.Heads), explain.Term("tokens", cells), explain.Term("batch", ub), explain.Term("bytes", 4)}, Bytes: scores},
 			{What: "their mask", Terms: []ledger.Term{explain.Term("tokens", cells), explain.Term("batch", ub), explain.Term("bytes", 4)}, Bytes: mask},
@@ -307,10 +307,10 @@ func layers(s *explain.Search, m *fit.Model) {
 
 func held(s *explain.Search, m *fit.Model, w fit.Weights, n int, bytes int64, output bool) {
 	of := len(w.Layers)
-	what := fmt.Sprintf("are the weights of %d of %d layers", n, of)
+	what := fmt.Sprintf("is the weights of %d of %d layers", n, of)
 	switch {
 	case output && n == of:
-		what = "are the weights of the model, all on the card"
+		what = "is the weights of the model, all on the GPU"
 	case output:
 		what += " and of the output layer"
 	}
@@ -348,7 +348,7 @@ func embeddings(s *explain.Search, m *fit.Model) {
 				continue
 			}
 			x := &ledger.Explained{
-				What: fmt.Sprintf("are a table of token embeddings %s wide, at %g bits a number", ledger.Thousands(shape[1]), bits), Bytes: bytes, Model: m.ID,
+				What: fmt.Sprintf("is a table of token embeddings %s wide, with %g bits per number", ledger.Thousands(shape[1]), bits), Bytes: bytes, Model: m.ID,
 				Terms: []ledger.Term{explain.Term("tokens", shape[0]), explain.Term("bytes", bytes/shape[0])},
 			}
 			s.Add(x)
@@ -365,7 +365,7 @@ func pool(q *explain.Question) *ledger.Explained {
 		return nil
 	}
 	return &ledger.Explained{
-		What: "are the fill of a pool of fixed size inside the program, not a request to the machine", Bytes: q.Asked, Lines: []int{limit.Line},
-		Parts: []ledger.Piece{{What: "the pool", Bytes: limit.Bytes}, {What: "what it is short of", Bytes: q.Asked - limit.Bytes}},
+		What: "is what a pool of fixed size inside the program would have to hold, not a request to the machine", Bytes: q.Asked, Lines: []int{limit.Line},
+		Parts: []ledger.Piece{{What: "the pool", Bytes: limit.Bytes}, {What: "what is missing", Bytes: q.Asked - limit.Bytes}},
 	}
 }

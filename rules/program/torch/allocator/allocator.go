@@ -15,7 +15,7 @@ import (
 // What PyTorch's literal says of them, by fix.
 var (
 	Whys = map[string]func(*ledger.Case) string{
-		"expandable_segments": whySlack, "max_split_size": whySlack, "load_in_4bit": whyQuarter, "use_lower_quant": whyWeights, "use_smaller_model": whyWeights,
+		"expandable_segments": whySlack, "max_split_size": whySlack, "load_in_4bit": whyQuarter,
 		"detach_accumulated": whyDetach,
 	}
 	Effects = map[string]func(*ledger.Case) *effect.Effect{
@@ -45,13 +45,13 @@ func effectSlack(c *ledger.Case) *effect.Effect {
 	}
 	have := c.Slack.Bytes + f.Free.Bytes
 	return &effect.Effect{NeedBytes: f.Requested.Bytes, HaveBytes: have, Fits: have >= f.Requested.Bytes, Basis: "log", Certainty: effect.Bound,
-		Note: fmt.Sprintf("%s reserved and not in use + %s free: at most this much can become one piece.", c.Slack, f.Free)}
+		Note: fmt.Sprintf("%s reserved and not in use + %s free: at most this much can become one block.", c.Slack, f.Free)}
 }
 
 func uselessExpandable(c *ledger.Case) string {
 	if set, ok := c.Setting("expandable_segments"); ok && set.Value == "true" {
 		if c.Root(fact.CUDAError) && c.Contains("driver error") { // only the calls of this option print it (c10/cuda/driver_api.h)
-			return fmt.Sprintf("It is set (line %d), and this message comes from it: some boards refuse it with memory free. Try without it.", set.Line)
+			return fmt.Sprintf("It is set (line %d), and this message comes from it: some boards refuse it even with memory free. Try without it.", set.Line)
 		}
 		return fmt.Sprintf("It is set already (line %d), and it still failed: memory is really short.", set.Line)
 	}
@@ -74,7 +74,7 @@ func uselessExpandable(c *ledger.Case) string {
 	case c.Windows():
 		return "It is ignored on Windows."
 	case beforeExpandable(c):
-		return "It came with PyTorch 2.1, and this message is of an older version."
+		return "It came with PyTorch 2.1, and this message is from an older version."
 	}
 	return ""
 }
@@ -83,7 +83,7 @@ func uselessExpandable(c *ledger.Case) string {
 const (
 	asyncIgnoresIt  = "This program uses CUDA's asynchronous allocator, which ignores it."
 	notItsAllocator = "It is an option of PyTorch's CUDA allocator; this backend has another."
-	notTheCard      = "The computer's own memory ran out; this option is about the card's."
+	notTheCard      = "System memory (RAM) ran out; this option is about GPU memory."
 )
 
 // uselessSlack says why an option against fragmentation can't help: it wins
@@ -102,11 +102,11 @@ func uselessSlack(c *ledger.Case) string {
 	slack := c.Slack
 	switch {
 	case ledger.Roomy(c):
-		return fmt.Sprintf("%s was free and %s was refused: fragments are not what was in the way.", f.Free, f.Requested)
+		return fmt.Sprintf("%s was free when %s was refused, so fragments are not the cause.", f.Free, f.Requested)
 	case f.Free != nil && c.Slack.Bytes+f.Free.Bytes < f.Requested.Bytes:
-		return "It can gain back the " + slack.String() + " that is reserved and not in use; with the " + f.Free.String() + " free that is less than the " + f.Requested.String() + " asked for."
+		return "It can gain back at most the " + slack.String() + " that is reserved and not in use. With the " + f.Free.String() + " free, that is less than the " + f.Requested.String() + " asked for."
 	case c.Slack.Bytes < 300*units.MiB:
-		return fmt.Sprintf("Only %s is reserved and not in use: that is all it could gain back.", slack)
+		return fmt.Sprintf("It could gain back only the %s that is reserved and not in use.", slack)
 	}
 	return ""
 }
@@ -118,7 +118,7 @@ func uselessSlackBound(c *ledger.Case) string {
 		return ""
 	}
 	if rest := f.Total.Bytes - f.Allocated.Bytes; rest < f.Requested.Bytes {
-		return fmt.Sprintf("At most %s of the card could be fragments, and %s was asked for.", units.Amount(max(rest, 0)), f.Requested)
+		return fmt.Sprintf("At most %s of the GPU could be fragments, and %s was asked for.", units.Amount(max(rest, 0)), f.Requested)
 	}
 	return ""
 }

@@ -101,18 +101,18 @@ func uselessKill(c *ledger.Case) string {
 		return limited(c)
 	}
 	if onlyOurselves(c) {
-		return fmt.Sprintf("Process %s of the message is the one that failed, under its number outside the container: its memory is this program's own.", quote.PID(c.OurPID))
+		return fmt.Sprintf("Process %s in the message is this program itself, by its process number outside the container.", quote.PID(c.OurPID))
 	}
 	bytes := c.OthersAtMost.Bytes
 	switch {
 	case !c.OthersAtMost.Has() || f.Total == nil:
 		return ""
 	case c.Others.Has() && c.Others.Bytes < 64*units.MiB, !c.Others.Has() && bytes < 64*units.MiB:
-		return "Nothing else holds memory of this card."
+		return "Nothing else uses this GPU's memory."
 	case c.Others.Has() && c.Shortfall.Has() && c.Shortfall.Bytes > c.Others.Bytes:
-		return fmt.Sprintf("All that is outside this program is %s, and %s is missing.", c.Others, c.Shortfall)
+		return fmt.Sprintf("Everything outside this program takes only %s, and %s is missing.", c.Others, c.Shortfall)
 	case !c.Others.Has() && c.Shortfall.Has() && c.Shortfall.Bytes > bytes:
-		return fmt.Sprintf("Others hold at most %s, and %s is missing.", c.OthersAtMost, c.Shortfall)
+		return fmt.Sprintf("Other programs hold at most %s, and %s is missing.", c.OthersAtMost, c.Shortfall)
 	case bytes < units.GiB && bytes*20 < f.Total.Bytes && !(c.Shortfall.Has() && c.Shortfall.Bytes*2 < bytes): // else a little of it may do
 		return outside(c)
 	}
@@ -124,11 +124,11 @@ func uselessKill(c *ledger.Case) string {
 func outside(c *ledger.Case) string {
 	switch {
 	case !c.Others.Has():
-		return fmt.Sprintf("Others hold at most %s of the %s.", c.OthersAtMost, c.F().Total)
+		return fmt.Sprintf("Other programs hold at most %s of the %s.", c.OthersAtMost, c.F().Total)
 	case c.F().ProcessUsed != nil:
 		return fmt.Sprintf("They hold only %s of the %s.", c.Others, c.F().Total)
 	}
-	return fmt.Sprintf("Only %s of the %s is outside this program, and CUDA itself needs a part of that.", c.Others, c.F().Total)
+	return fmt.Sprintf("Only %s of the %s is used outside this program, and CUDA itself needs part of that.", c.Others, c.F().Total)
 }
 
 // onlyOurselves: every process of the list is this one.
@@ -145,21 +145,13 @@ func effectOthersYield(c *ledger.Case) *effect.Effect {
 	return Kill(c)
 }
 
-func whyWeights(c *ledger.Case) string {
-	f := c.F()
-	if !ledger.Allocator(c) || f.Allocated == nil || f.Total == nil || f.Allocated.Bytes*2 < f.Total.Bytes || f.Allocated.Bytes > f.Total.Bytes {
-		return ""
-	}
-	return fmt.Sprintf("This program alone holds %s of the %s.", f.Allocated, f.Total)
-}
-
 // whyQuarter: what 16-bit weights come to at 4 bit with their 16-bit tail.
 func whyQuarter(c *ledger.Case) string {
 	f := c.F()
-	if c.Phase == "load" || c.Training() || whyWeights(c) == "" {
-		return whyWeights(c)
+	if c.Phase == "load" || c.Training() || !ledger.Allocator(c) || f.Allocated == nil || f.Total == nil || f.Allocated.Bytes*2 < f.Total.Bytes || f.Allocated.Bytes > f.Total.Bytes {
+		return ""
 	}
-	return fmt.Sprintf("If the weights are most of the %s that it holds, they come to about %s.", f.Allocated, units.Amount(f.Allocated.Bytes*3/10))
+	return fmt.Sprintf("If most of the %s that it holds is weights, about %s is left of them.", f.Allocated, units.Amount(f.Allocated.Bytes*3/10))
 }
 
 // effectMaxMemory: what a limit for the card leaves free, against the request.
@@ -171,7 +163,7 @@ func effectMaxMemory(c *ledger.Case) *effect.Effect {
 	share := code.CardShare(c)
 	have := f.Total.Bytes - max(c.Others.Bytes, ledger.DriverContext) - share
 	return &effect.Effect{NeedBytes: f.Requested.Bytes, HaveBytes: have, Fits: have >= f.Requested.Bytes, Basis: "log",
-		Note: fmt.Sprintf("With %d GiB of weights on the card at most, %s of its %s stay free beside %s that others and the driver hold. Exact for this request.", share/units.GiB, units.Amount(have), f.Total, units.Amount(max(c.Others.Bytes, ledger.DriverContext)))}
+		Note: fmt.Sprintf("With at most %d GiB of weights on the GPU, %s of its %s stays free beside the %s that others and the driver hold. Exact for this request.", share/units.GiB, units.Amount(have), f.Total, units.Amount(max(c.Others.Bytes, ledger.DriverContext)))}
 }
 
 // Kill: what is free when the others are gone, against the request.
@@ -183,7 +175,7 @@ func Kill(c *ledger.Case) *effect.Effect {
 	}
 	have := f.Free.Bytes + bytes
 	return &effect.Effect{NeedBytes: f.Requested.Bytes, HaveBytes: have, Fits: have >= f.Requested.Bytes, Basis: "log", Certainty: effect.Bound,
-		Note: fmt.Sprintf("%s free + %s that others hold. Exact for this request; what comes after it needs room too.%s", f.Free, c.OthersAtMost, alsoSmaller(c, have))}
+		Note: fmt.Sprintf("%s free + %s that others hold. Exact for this request; later ones need memory too.%s", f.Free, c.OthersAtMost, alsoSmaller(c, have))}
 }
 
 // alsoSmaller says what part of the batch fits where giving back memory is not
@@ -195,7 +187,7 @@ func alsoSmaller(c *ledger.Case, have int64) string {
 	}
 	for by := int64(2); by <= 16; by *= 2 {
 		if wanted/by <= have {
-			return fmt.Sprintf(" Two changes together: with 1/%d of the batch as well the piece that failed is at most %s.", by, units.Amount(wanted/by))
+			return fmt.Sprintf(" With 1/%d of the batch as well, the failed request needs at most %s.", by, units.Amount(wanted/by))
 		}
 	}
 	return ""
@@ -204,7 +196,7 @@ func alsoSmaller(c *ledger.Case, have int64) string {
 // whyDetach says what shows that something is kept.
 func whyDetach(c *ledger.Case) string {
 	if s := c.Signal("many_steps"); s != nil && cause.ClimbingHost(c) && c.Signal("climbing") == nil {
-		return fmt.Sprintf("Steps like this one had fitted before (line %d), and the refused piece is only %s: something of every step is kept.", s.Line, units.Amount(ledger.Requested(c)))
+		return fmt.Sprintf("Steps like this one worked before (line %d), and the failed request is only %s: probably something of every step is kept.", s.Line, units.Amount(ledger.Requested(c)))
 	}
 	return ""
 }
@@ -217,12 +209,12 @@ func effectMemoryLimit(c *ledger.Case) *effect.Effect {
 		return nil
 	case clues.HiddenFraction(c).Weight > cause.None:
 		return &effect.Effect{NeedBytes: f.Requested.Bytes, HaveBytes: f.Free.Bytes, Fits: true, Basis: "log",
-			Note: fmt.Sprintf("%s of the card was free when %s was refused: without a fraction that counts. Exact for this request.", f.Free, f.Requested)}
+			Note: fmt.Sprintf("%s of the GPU was free when %s was refused: enough without the fraction. Exact for this request.", f.Free, f.Requested)}
 	case limited(c) == "":
 		return nil
 	}
 	return &effect.Effect{NeedBytes: f.Requested.Bytes, HaveBytes: f.Free.Bytes, Fits: f.Free.Bytes >= f.Requested.Bytes, Basis: "log",
-		Note: fmt.Sprintf("%s of the card was free when the limit of %s refused %s. Exact for this request.", f.Free, f.Limit, f.Requested)}
+		Note: fmt.Sprintf("%s of the GPU was free when the limit of %s stopped a request of %s. Exact for this request.", f.Free, f.Limit, f.Requested)}
 }
 
 // effectShorterPrompt is what half the length leaves of the piece that failed: a
@@ -241,5 +233,5 @@ func limited(c *ledger.Case) string {
 	if !c.Root(fact.TorchAlloc, fact.TorchAsync) || f.Limit == nil || f.Total == nil || f.Limit.Bytes >= f.Total.Bytes {
 		return ""
 	}
-	return fmt.Sprintf("This process may use %s of the %s only; what else is on the card does not matter.", f.Limit, f.Total)
+	return fmt.Sprintf("This process may use only %s of the %s; other programs on the GPU do not matter.", f.Limit, f.Total)
 }

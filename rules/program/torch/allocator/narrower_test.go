@@ -39,7 +39,7 @@ func TestNarrowerWeights(t *testing.T) {
 func TestTwoChangesTogether(t *testing.T) {
 	c := made.Refused("pytorch", "inference", 24*units.GiB, units.GiB, 6*units.GiB)
 	assert.Empty(t, alsoSmaller(c, 6*units.GiB))
-	assert.Contains(t, alsoSmaller(c, 4*units.GiB), "with 1/2 of the batch as well the piece that failed is at most 3.00 GiB")
+	assert.Contains(t, alsoSmaller(c, 4*units.GiB), "With 1/2 of the batch as well, the failed request needs at most 3.00 GiB")
 	assert.Contains(t, alsoSmaller(c, 2*units.GiB), "1/4")
 	c.Phase = "load"
 	assert.Empty(t, alsoSmaller(c, 2*units.GiB))

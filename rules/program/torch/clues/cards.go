@@ -19,25 +19,25 @@ func spilled(c *ledger.Case) bool {
 
 var spilledOver = cause.First(
 	cause.If(when.All(spilled, (*ledger.Case).Training), cause.Weak, "The driver already spilled into system memory, and that filled up too."),
-	cause.If(spilled, cause.Likely, "{allocated} is allocated on a card of {total}: the driver already spilled into system memory, and that filled up too."),
+	cause.If(spilled, cause.Likely, "{allocated} is allocated on a GPU of {total}: the driver already spilled into system memory, and that filled up too."),
 )
 
 // weightsFillCard: this process fills the card, and the weights are the
 // likelier reason.
 var weightsFillCard = cause.Figures{"alone": alone}.First(
-	cause.If(when.Root(fact.NVMLAssert), cause.Weak, "The model may be too large for this slice of a card."),
+	cause.If(when.Root(fact.NVMLAssert), cause.Weak, "The model may be too large for this slice of a GPU."),
 	cause.If(when.All(noFigures, when.In("load")), cause.Good, "It failed while the model was being loaded."),
 	cause.If(when.Any(when.Not(fullCard), Unaccounted, fractionSet, when.All(neverFits, when.Not(when.In("load")))), cause.None, ""),
 	cause.If(when.In("load"), cause.Strong, "It failed while the model was being loaded: the weights do not fit."),
 	cause.If((*ledger.Case).Training, cause.Hint, mostly+"."),
-	cause.If(ledger.Crowded, cause.Hint, "A smaller model might fit into what the others leave."),
-	cause.If(when.All(when.Root(fact.TorchAsync), Figureless), cause.Weak, "The model may be too large for this card: the message does not say what was held."),
+	cause.If(ledger.Crowded, cause.Hint, "A smaller model might fit into what other programs leave free."),
+	cause.If(when.All(when.Root(fact.TorchAsync), Figureless), cause.Weak, "The model may be too large for this GPU; the message does not say how much was in use."),
 	// The limit tells the size of the Mac (1.7 x what Metal recommends); 9.07 GB
 	// is an 8 GB Mac.
 	cause.If(when.All(onMPS, smallMac), cause.Good, "{limit} is the limit of a Mac with 8 GB or less: most models do not fit beside macOS."),
 	cause.If(onMPS, cause.Weak, "The model may be most of what this program holds."),
-	cause.If(ledger.CutShort, cause.Weak, mostly+"; the message is cut before it says."),
-	cause.If(whileLoading, cause.Fair, "{alone} Its pool has next to no slack, as while weights are loaded: nothing was freed yet."),
+	cause.If(ledger.CutShort, cause.Weak, mostly+"; the message is cut off before it says."),
+	cause.If(whileLoading, cause.Fair, "{alone} Hardly any of it is unused, as is typical while weights are loaded."),
 	cause.If(when.Any(smallOrFull, largePiece), cause.Fair, "{alone}"),
 	cause.If(nil, cause.Weak, "{alone}"),
 )
@@ -51,7 +51,7 @@ func alone(c *ledger.Case) string {
 	case !ledger.FillsAlone(c):
 		return fmt.Sprintf("This program holds %s of %s; the weights may be most of that.", c.Mine, c.Ceiling())
 	}
-	return fmt.Sprintf("This program alone fills the card (%s of %s); no other is needed to explain it.", c.Mine, c.Ceiling())
+	return fmt.Sprintf("This program alone fills the GPU (%s of %s).", c.Mine, c.Ceiling())
 }
 
 func smallMac(c *ledger.Case) bool {
@@ -82,18 +82,18 @@ func largePiece(c *ledger.Case) bool {
 // activationsFillCard: this process fills the card, and what failed is work,
 // not weights.
 var activationsFillCard = cause.Figures{"why": whyWork}.First(
-	cause.If(fullHandle, cause.Fair, "Most often this means a full card, and most often the work of one step filled it."),
-	cause.If(when.Root(fact.BitsAndBytes), cause.Hint, "The work of one step may fill the card."),
+	cause.If(fullHandle, cause.Fair, "Usually this means a full GPU, and usually the work of one step filled it."),
+	cause.If(when.Root(fact.BitsAndBytes), cause.Hint, "The work of one step may fill the GPU."),
 	cause.If(when.All(noFigures, (*ledger.Case).Training), cause.Good, inTraining),
-	cause.If(noFigures, cause.Weak, "Often the work of one step fills the card."),
+	cause.If(noFigures, cause.Weak, "Often the work of one step fills the GPU."),
 	cause.If(when.Any(when.Not(fullCard), Unaccounted, when.In("load"), ledger.AbsurdSize), cause.None, ""),
-	cause.If(neverFits, cause.Hint, "A smaller step may ask for a smaller piece."),
+	cause.If(neverFits, cause.Hint, "A smaller step may ask for less at once."),
 	cause.If(fractionSet, cause.Hint, "The limit is reached by this program's own work."),
-	cause.If(ledger.Crowded, cause.Hint, "A smaller step might fit into what the others leave."),
-	cause.If(cutOff, cause.Weak, "The message is cut: the batch or the length of the input may be what filled the card."),
+	cause.If(ledger.Crowded, cause.Hint, "A smaller step might fit into what other programs leave free."),
+	cause.If(cutOff, cause.Weak, "The message is cut off: the batch or the input length may have filled the GPU."),
 	cause.If((*ledger.Case).Training, cause.Good, "{why} "+inTraining),
 	cause.If(ledger.Overfull, cause.Weak, "{why}"),
-	cause.If(func(c *ledger.Case) bool { return ledger.Requested(c) > 6*units.GiB/5 }, cause.Fair, "{why} One request of {requested} is the size of a step's work, not of a weight."),
+	cause.If(func(c *ledger.Case) bool { return ledger.Requested(c) > 6*units.GiB/5 }, cause.Fair, "{why} A single request of {requested} is typical of a step's work, not of a weight."),
 	cause.If(nil, cause.Fair, "{why}"),
 )
 
@@ -114,9 +114,9 @@ func whyWork(c *ledger.Case) string {
 		case c.Limit.Has():
 			return "This program fills what it may have by itself."
 		}
-		return "This program fills the card by itself."
+		return "This program fills the GPU by itself."
 	}
-	return "One step of the work wanted more than was left."
+	return "One step needed more memory than was left."
 }
 
 // Unaccounted: the message does not say what is free, and what this program

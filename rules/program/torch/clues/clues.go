@@ -35,67 +35,67 @@ var Clues = map[string][]cause.Clue{
 	cause.LeakedProcess: {
 		{Look: listedOthers}, {Look: unlistedOthers},
 		cause.First(cause.If(Unaccounted, cause.Weak, restUnknown)),
-		cause.Said(cause.Hint, "A handle of a few MiB was refused: the card may have been full before this program's work.", fact.CUDAHandle),
+		cause.Said(cause.Hint, "Even a few MiB were refused, so the GPU may have been full before this program's work.", fact.CUDAHandle),
 	},
 	cause.DeviceImbalance: {
 		{Look: BareContexts}, {Look: oneCardFull},
 		// DataParallel gives every card the same share, and PyTorch warned that they
 		// differ.
-		cause.Shown("uneven_cards", cause.If(fullCard, cause.Likely, "PyTorch warned that one card is much smaller than the others, and every card gets the same share.")),
+		cause.Shown("uneven_cards", cause.If(fullCard, cause.Likely, "PyTorch warned that one GPU is much smaller than the others, and every GPU gets the same amount of work.")),
 	},
 	cause.BudgetMisconfigured: {
 		{Look: HiddenFraction},
-		cause.First(cause.If(fractionSet, cause.Decisive, "This process may only use {limit} (a memory fraction was set); the card is not the limit.")), // "N allowed" with N nearly used
+		cause.First(cause.If(fractionSet, cause.Decisive, "This process may only use {limit} (a memory fraction was set); the GPU itself is not the limit.")), // "N allowed" with N nearly used
 	},
 	cause.RetainedMemory: {
-		cause.Shown("eval_accumulate", cause.If(ledger.Allocator, cause.Strong, "It failed while results of the evaluation were being collected: they are all kept on the card.")),
-		cause.Shown("climbing", cause.If(climbing, cause.Strong, "What is allocated rises from step to step although the steps are alike: something of each is kept.")),
-		cause.Shown("second_model", cause.If(loadedAgain, cause.Strong, "Another model was loaded in this notebook before, and is still held if nothing dropped it.")),
-		cause.Shown("validating", cause.If(when.Not(ledger.Roomy), cause.Fair, "It failed in validation after training worked: graphs of the validation are kept when gradients are not switched off.")),
+		cause.Shown("eval_accumulate", cause.If(ledger.Allocator, cause.Strong, "It failed while results of the evaluation were being collected: they are all kept on the GPU.")),
+		cause.Shown("climbing", cause.If(climbing, cause.Strong, "Allocated memory rises from step to step although the steps are alike, so something of each step is kept.")),
+		cause.Shown("second_model", cause.If(loadedAgain, cause.Strong, "Another model was loaded in this notebook before. It still takes memory unless it was deleted.")),
+		cause.Shown("validating", cause.If(when.Not(ledger.Roomy), cause.Fair, "It failed in validation after training worked. Validation keeps its activations unless gradients are turned off.")),
 		cause.First(
 			cause.If(loadedAgain, cause.Weak, "In a notebook the model of an earlier run may still be held."),
 			cause.If(smallAtInference, cause.Weak, "It failed at inference with a small request: results or gradients of earlier work may be kept.")),
 	},
 	cause.OversizedAllocation: {
 		cause.First(
-			cause.If(ledger.AbsurdSize, cause.Decisive, "The size asked for is above an exbibyte: a length or shape that was overwritten, went below zero or was never set."),
-			cause.If(ofNoCard, cause.Strong, "One tensor of {requested}: more than any card has."),
+			cause.If(ledger.AbsurdSize, cause.Decisive, "The requested size is above an exbibyte: a length or shape was probably overwritten, negative or never set."),
+			cause.If(ofNoCard, cause.Strong, "One tensor of {requested} is more than any GPU has."),
 			cause.If(ofCard(1), cause.Decisive, oneTensor+" It can never fit."),
 			cause.If(ofCard(0.6), cause.Decisive, oneTensor),
 			cause.If(ofCard(0.35), cause.Weak, oneTensor)),
 		cause.First(
 			cause.If(squareOnHost, cause.Good, "{requested} for one matrix of attention: it grows with the square of the length."),
-			cause.If(hugeHostTensor, cause.Good, "One tensor of {requested} was asked for: more than most computers have in all.")),
-		cause.Said(cause.Decisive, "One Metal buffer of {requested} is above what Metal gives in one piece; how much memory is free does not matter.", fact.MPSBuffer),
+			cause.If(hugeHostTensor, cause.Good, "One tensor of {requested} is more than most computers have in all.")),
+		cause.Said(cause.Decisive, "One Metal buffer of {requested} is larger than Metal allows, however much memory is free.", fact.MPSBuffer),
 	},
 	cause.HostMemory: {
 		cause.First(
 			cause.If(hugeOnHost, cause.Weak, lastPiece),
 			cause.If(onProcessor, cause.Decisive, lastPiece),
-			cause.If(onProcessor, cause.Decisive, "The allocator of system memory (RAM) was refused: no graphics card is involved.")),
+			cause.If(onProcessor, cause.Decisive, "The failed request was for system memory (RAM), not for GPU memory.")),
 		cause.First(
-			cause.If(promisedAway, cause.Fair, "{free} of the card was free and {requested} was refused: not a full card. Windows refuses like this when RAM and page file are used up."),
-			cause.If(freeButRefused, cause.Hint, "{free} of the card was free and {requested} was refused.")),
+			cause.If(promisedAway, cause.Fair, "{free} of the GPU was free when {requested} was refused, so the GPU was not full. Windows does this when RAM and page file are used up."),
+			cause.If(freeButRefused, cause.Hint, "{free} of the GPU was free when {requested} was refused.")),
 		cause.First(cause.If(func(c *ledger.Case) bool { return c.Root(fact.BitsAndBytes) && c.Contains("pythoninterface") }, cause.Good,
 			"The call that failed asks for managed memory (paged optimizers): system memory is short, or the card.")),
 		// A data loader pins system memory; where that is refused, CUDA says only "out
 		// of memory" (microsoft/WSL issue 8447).
-		cause.Shown("pinning", cause.If(when.Root(fact.CUDAError), cause.Strong, "It failed while a batch was being pinned: that is system memory, and WSL and containers allow little of it.")),
+		cause.Shown("pinning", cause.If(when.Root(fact.CUDAError), cause.Strong, "It failed while a batch was being pinned in system memory (RAM); WSL and containers allow little pinned memory.")),
 	},
 	cause.SoftwareBug: {
-		cause.Said(cause.Strong, "This card refuses any single piece above 4 GiB.", fact.XPUBlock),
+		cause.Said(cause.Strong, "This GPU refuses any single request above 4 GiB.", fact.XPUBlock),
 		cause.Said(cause.Fair, "The Level Zero runtime gave up; this code is not always about memory.", fact.XPURuntime),
-		cause.First(cause.If(refusedBlock, cause.Strong, "{requested} was refused on a card that has room: Arc cards refuse single pieces of 4 GiB and more.")),
+		cause.First(cause.If(refusedBlock, cause.Strong, "{requested} was refused although the GPU has room: Intel Arc GPUs refuse single requests of 4 GiB and more.")),
 		cause.First(
 			cause.If(ledger.AbsurdSize, cause.Weak, "A kernel that writes past its end, or a version that reads a length wrong, makes such numbers."),
-			cause.If(byRuntime, cause.Likely, "{free} was free and {requested} was refused: the runtime refuses, the card is not full."),
-			cause.If(refusedWithRoom, cause.Hint, "{free} was free and {requested} was refused.")),
-		cause.First(cause.If(metalOutsideHeap, cause.Likely, "{other_allocations} are Metal's own temporaries of this process, against {allocated} of tensors: several versions leak there.")),
+			cause.If(byRuntime, cause.Likely, "{free} was free when {requested} was refused: the runtime refuses, the GPU is not full."),
+			cause.If(refusedWithRoom, cause.Hint, "{free} was free when {requested} was refused.")),
+		cause.First(cause.If(metalOutsideHeap, cause.Likely, "Metal's own temporary memory takes {other_allocations}, against {allocated} of tensors: several versions leak there.")),
 	},
 	cause.Unknown: {
 		cause.First(
 			cause.If(ledger.AbsurdSize, cause.None, ""),
-			cause.If(when.All(ledger.CutShort, when.Not((*ledger.Case).Training)), cause.Weak, "The message is cut: it says what was asked for, and not what is held."),
+			cause.If(when.All(ledger.CutShort, when.Not((*ledger.Case).Training)), cause.Weak, "The message is cut off: it says what was requested, not what is in use."),
 			cause.If(fullHandle, cause.Weak, "The message has no figures."),
 			cause.If(figureless, cause.Fair, "The message has no figures.")),
 		cause.First(
@@ -136,7 +136,7 @@ func hugeOnHost(c *ledger.Case) bool {
 	return onProcessor(c) && (ledger.Requested(c) >= hugeTensor || squareOnHost(c))
 }
 
-const firstStep = "It failed in the optimizer: the states of Adam are made at the first step."
+const firstStep = "It failed in the optimizer: Adam creates its state at the first step."
 
 const upcast = "It failed while the logits (tokens x vocabulary) were turned into 32-bit numbers: they grow with the length of the sequence."
 
@@ -206,7 +206,7 @@ func InOptimizer(c *ledger.Case) bool {
 	return true // no traceback says otherwise
 }
 
-const restUnknown = "This program holds {mine} of {total}; the message does not say what is free, so that others may hold the rest or the runtime refused."
+const restUnknown = "This program holds {mine} of {total}; the message does not say what is free, so other programs may hold the rest, or the runtime refused."
 
 func figureless(c *ledger.Case) bool {
 	return noFigures(c) || c.Root(fact.TorchAlloc, fact.TorchAsync) && Figureless(c)

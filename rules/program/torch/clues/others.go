@@ -85,7 +85,7 @@ const leastContext = 96 * units.MiB
 func BareContexts(c *ledger.Case) cause.Finding {
 	others := c.F().OtherProcesses
 	if RankBeside(c) {
-		return cause.Seen(cause.Strong, "Another rank of the same job holds a part of this card.", c.Failure.Line)
+		return cause.Seen(cause.Strong, "Another rank of the same job holds a part of this GPU.", c.Failure.Line)
 	}
 	if len(others) < 2 {
 		return cause.Nothing()
@@ -103,7 +103,7 @@ func BareContexts(c *ledger.Case) cause.Finding {
 	}
 	switch {
 	case RanksOnOneCard(c):
-		return cause.Seen(cause.Strong, fmt.Sprintf("%d processes hold about %s each on this card, in a job of several ranks: the other ranks load onto this card, not onto their own.", len(others), units.Amount(others[0].Bytes)), c.Failure.Line)
+		return cause.Seen(cause.Strong, fmt.Sprintf("%d processes of a job with several ranks hold about %s each on this GPU: the other ranks load onto it, not onto their own.", len(others), units.Amount(others[0].Bytes)), c.Failure.Line)
 	case small < 2:
 		return cause.Nothing()
 	}
@@ -114,7 +114,7 @@ func BareContexts(c *ledger.Case) cause.Finding {
 	case c.Shortfall.Has() && sum >= c.Shortfall.Bytes && small > 2:
 		weight = cause.Strong // without them it would have fitted
 	}
-	return cause.Seen(weight, fmt.Sprintf("%d other processes hold about %s each on this card: %sbare contexts of the other ranks.", small, units.Amount(others[0].Bytes), likely), c.Failure.Line)
+	return cause.Seen(weight, fmt.Sprintf("%d other processes hold about %s each on this GPU: %sbare contexts of the other ranks.", small, units.Amount(others[0].Bytes), likely), c.Failure.Line)
 }
 
 // RanksOnOneCard: in a job of several ranks, others hold the same share of one
@@ -139,7 +139,7 @@ func oneCardFull(c *ledger.Case) cause.Finding {
 	if d == nil || !ledger.Allocator(c) || ledger.Roomy(c) {
 		return cause.Nothing()
 	}
-	return cause.Seen(cause.Strong, fmt.Sprintf("nvidia-smi shows the same process on both cards: GPU %d uses %s of %s, while GPU %d is full.", d.Index, d.Used, d.Total, int(c.F().Device.Value)), d.Line, c.Failure.Line)
+	return cause.Seen(cause.Strong, fmt.Sprintf("nvidia-smi shows the same process on both GPUs: GPU %d uses %s of %s, while GPU %d is full.", d.Index, d.Used, d.Total, int(c.F().Device.Value)), d.Line, c.Failure.Line)
 }
 
 // RankBeside reports that a process which the message lists on this card is a

@@ -23,7 +23,7 @@ func slackCoversRequest(c *ledger.Case) cause.Finding {
 	if f.Free != nil {
 		free = f.Free.Bytes
 	}
-	why := fmt.Sprintf("%s is reserved and not in use, %s was asked for: enough, but not in one piece.", units.Amount(slack), f.Requested)
+	why := fmt.Sprintf("%s is reserved and not in use, %s was asked for: enough, but not in one block.", units.Amount(slack), f.Requested)
 	if lost, ok := c.Fact("non_releasable"); ok && lost.Size.Bytes*4 < req {
 		return cause.Seen(cause.Weak, fmt.Sprintf("%s is reserved and not in use, but the memory summary counts only %s as lost between tensors.", units.Amount(slack), lost.Size), c.Failure.Line, lost.Line)
 	}
@@ -37,7 +37,7 @@ func slackCoversRequest(c *ledger.Case) cause.Finding {
 	case slack >= req && f.Total != nil && slack*33 > f.Total.Bytes:
 		return cause.Seen(cause.Good, why, c.Failure.Line)
 	case slack+free >= req && slack*2 >= req:
-		return cause.Seen(cause.Good, fmt.Sprintf("%s is reserved and not in use and %s is free: together enough for %s, but not in one piece.", units.Amount(slack), units.Amount(free), f.Requested), c.Failure.Line)
+		return cause.Seen(cause.Good, fmt.Sprintf("%s is reserved and not in use and %s is free: together enough for %s, but not in one block.", units.Amount(slack), units.Amount(free), f.Requested), c.Failure.Line)
 	}
 	return cause.Nothing()
 }
@@ -67,7 +67,7 @@ func heldNotUsed(c *ledger.Case) cause.Finding {
 	if c.Mine.Bytes == held.Size.Bytes {
 		weight = cause.Strong // what is neither free nor allocated now is as much as PyTorch held then
 	}
-	return cause.Seen(weight, fmt.Sprintf("Before it failed PyTorch held %s and used %s of it: the rest is cache, and what of it is in pieces between tensors cannot be given back.", held.Size, used.Size), held.Line, c.Failure.Line)
+	return cause.Seen(weight, fmt.Sprintf("Before it failed, PyTorch held %s and used %s of it. The rest is cache, and its parts between tensors cannot be given back.", held.Size, used.Size), held.Line, c.Failure.Line)
 }
 
 // sameTable is how many lines two figures of one table may lie apart.
@@ -87,7 +87,7 @@ func ofNoCard(c *ledger.Case) bool {
 	return c.Root(fact.TorchAlloc) && c.F().Total == nil && ledger.Requested(c) > 100*units.GiB
 }
 
-const oneTensor = "One tensor of {requested} on a card of {total}."
+const oneTensor = "One tensor of {requested} on a GPU of {total}."
 
 // hugeTensor is what no computer of a person hands out for one tensor.
 const hugeTensor = 32 * units.GiB
@@ -114,7 +114,7 @@ func HiddenFraction(c *ledger.Case) cause.Finding {
 		// Small requests take a segment of 20 MiB; figures are rounded to 5 MiB. A
 		// request so large that any share refuses it tells of none.
 		if held*5 >= limit*4 && held <= limit && limit-held < f.Requested.Bytes+32*units.MiB {
-			return cause.Seen(cause.Likely, fmt.Sprintf("%s is free and %s was refused, just as this process reached %d %% of the card, which is what a memory fraction does.", f.Free, f.Requested, percent), c.Failure.Line)
+			return cause.Seen(cause.Likely, fmt.Sprintf("%s is free and %s was refused, just as this process reached %d %% of the GPU, as a memory fraction would do.", f.Free, f.Requested, percent), c.Failure.Line)
 		}
 	}
 	return cause.Nothing()

@@ -96,7 +96,7 @@ model.print_trainable_parameters()`),
 	},
 	"quantize_kv_cache": stepsKVCache,
 	"balance_split":     stepsBalance,
-	"lowvram_mode":      step.Paste("python", "pipe.enable_model_cpu_offload()   # instead of pipe.to(\"cuda\"); enable_sequential_cpu_offload() needs least, and is slow"),
+	"lowvram_mode":      step.Paste("python", "pipe.enable_model_cpu_offload()   # instead of pipe.to(\"cuda\"); enable_sequential_cpu_offload() needs the least memory and is slow"),
 	"vae_tiling":        step.Paste("python", "pipe.vae.enable_tiling()\npipe.vae.enable_slicing()   # for several images at a time"),
 	"lower_num_workers": stepsWorkers,
 }
@@ -121,7 +121,7 @@ func stepsEfficientAttention(c *ledger.Case) []step.Step {
 	library := fromPretrained(c, "half = "+halfType(c)+"\n", dtypeArgument(c)+"=half", `device_map="auto"`, `attn_implementation="sdpa"`)
 	fused := step.Step{Kind: "python", Text: "out = torch.nn.functional.scaled_dot_product_attention(q, k, v)   # PyTorch 2; instead of softmax(q @ k.T / sqrt(d)) @ v"}
 	if ledger.ReturnsWeights(c) {
-		return []step.Step{{Kind: "python", Text: "out, _ = attention(q, k, v, need_weights=False)   # nn.MultiheadAttention of PyTorch 2 writes no matrix then"}, {Kind: "python", Text: "# any version: 256 queries at a time\nout = torch.cat([attention(part, k, v)[0] for part in q.split(256, dim=1)], dim=1)   # batch_first=True"}}
+		return []step.Step{{Kind: "python", Text: "out, _ = attention(q, k, v, need_weights=False)   # nn.MultiheadAttention (PyTorch 2) then stores no matrix"}, {Kind: "python", Text: "# any version: 256 queries at a time\nout = torch.cat([attention(part, k, v)[0] for part in q.split(256, dim=1)], dim=1)   # batch_first=True"}}
 	}
 	if ledger.WritesScores(c) {
 		return []step.Step{fused, {Kind: "python", Text: "# any version: 256 queries at a time\nparts = [torch.softmax(part @ k.transpose(-2, -1) * k.shape[-1] ** -0.5, -1) @ v for part in q.split(256, dim=-2)]\nout = torch.cat(parts, dim=-2)"}}
@@ -156,16 +156,16 @@ func maxMemory(c *ledger.Case) string {
 	if t := c.F().Total; t != nil && ledger.OnCard(c) {
 		return fmt.Sprintf("max_memory={%d: \"%dGiB\", \"cpu\": \"%dGiB\"}", ledger.GPU(c), CardShare(c)/units.GiB, ram)
 	}
-	return fmt.Sprintf("max_memory={%d: torch.cuda.mem_get_info(%d)[0] - 3 * 2**29, \"cpu\": \"%dGiB\"}   # what is free less 1.5 GiB", ledger.GPU(c), ledger.GPU(c), ram)
+	return fmt.Sprintf("max_memory={%d: torch.cuda.mem_get_info(%d)[0] - 3 * 2**29, \"cpu\": \"%dGiB\"}   # what is free, minus 1.5 GiB", ledger.GPU(c), ledger.GPU(c), ram)
 }
 
 func stepsKVCache(c *ledger.Case) []step.Step {
-	return []step.Step{{Kind: "python", Text: "output = model.generate(**inputs, cache_implementation=\"quantized\", cache_config={\"backend\": \"quanto\", \"nbits\": 4})   # 4 bit; pip install optimum-quanto"}}
+	return []step.Step{{Kind: "python", Text: "output = model.generate(**inputs, cache_implementation=\"quantized\", cache_config={\"backend\": \"quanto\", \"nbits\": 4})   # 4 bit (quanto has no 8); pip install optimum-quanto"}}
 }
 
 func stepsBalance(c *ledger.Case) []step.Step {
 	if c.Training() {
-		return []step.Step{{Kind: "python", Text: "import os, torch\n\ntorch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))   # before anything touches a GPU\ncheckpoint = torch.load(path, map_location=\"cpu\")      # not onto card 0"}}
+		return []step.Step{{Kind: "python", Text: "import os, torch\n\ntorch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))   # before anything touches a GPU\ncheckpoint = torch.load(path, map_location=\"cpu\")      # not onto GPU 0"}}
 	}
 	full, other := ledger.GPU(c), ledger.OtherGPU(c)
 	share := int64(5)

@@ -15,7 +15,7 @@ const (
 	amdVariable = "TORCH_ROCM_AOTRITON_ENABLE_EXPERIMENTAL"
 	// amdOff is PyTorch's warning of a kernel that it has and leaves off.
 	amdOff  = "is still experimental. Enable it with " + amdVariable
-	amdTold = "PyTorch 2.5 and later, set before the program starts; for the RX 6000 and older there are no such kernels. Which of the RX 7000, RX 9000 and Ryzen AI need it changes with the release."
+	amdTold = "Set it before the program starts (PyTorch 2.5 and later). Which RX 7000, RX 9000 and Ryzen AI GPUs need it depends on the release; RX 6000 and older have no such kernels."
 )
 
 // maybeOff: a PyTorch for AMD that may have fused kernels and leave them off.
@@ -51,13 +51,13 @@ func amdAttention(id, what string, holds func(*ledger.Case) bool) cause.Card {
 			return (c.Near("scaled_dot_product_attention") || ledger.NeverFits(c) != "") && ledger.Requested(c) >= units.GiB/2 && !c.In("comfyui", "a1111", "forge", "fooocus")
 		}),
 		Cause: what, Weight: cause.Strong, Figures: amdFigures,
-		Headline: "asked for {asked} in one call of attention[[, on a card of {card}]]",
-		Means:    "A fused kernel needs no piece of that size: PyTorch used the plain form, which stores the scores of every token against every other and grows with the length squared. It has fused kernels for AMD cards, but leaves off those that it calls experimental[[{warned}]].",
-		Not:      "Allocator settings: it is one request.",
+		Headline: "asked for {asked} in one call of attention[[, on a GPU with {card}]]",
+		Means:    "PyTorch used plain attention, which stores a score for every pair of tokens: twice the length takes four times the memory. Fused kernels store no scores. PyTorch has them for AMD GPUs, but leaves those off that it calls experimental[[{warned}]].",
+		Not:      "Allocator settings: it is one single request.",
 		Cures: []cause.Cure{
 			{Fix: NoScores.Fix, Title: "Turn on PyTorch's fused kernels for AMD", Cost: "free to try", Told: amdTold, Steps: amdKernels.Steps},
-			{Fix: "lower_resolution", Title: "Lower the image size or the input length (fewer tokens)", Told: "Half the tokens need a quarter, {quarter}; half the batch needs half, {half}.", Ways: []cause.Way{{For: fix.Pictures, Text: "0.7 x width and height is half the tokens; fewer frames, fewer input images"}, {For: fix.Generating, Text: "half the prompt"}}, Cost: "detail or context"},
-			{Fix: "upgrade_version", Title: "Update PyTorch and ROCm together", Told: "Later releases have kernels for more cards. Without a mask, and in 16 bit, more calls can use them.", Cost: "half an hour"},
+			{Fix: "lower_resolution", Title: "Lower the image size or the input length (fewer tokens)", Told: "Half the tokens need a quarter ({quarter}); half the batch size needs half ({half}).", Ways: []cause.Way{{For: fix.Pictures, Text: "0.7 x width and height is half the tokens; or fewer frames or input images"}, {For: fix.Generating, Text: "half the prompt"}}, Cost: "detail or context"},
+			{Fix: "upgrade_version", Title: "Update PyTorch and ROCm together", Told: "Later releases have kernels for more GPUs. More calls can use them in 16 bit and without a mask.", Cost: "half an hour"},
 		},
 		Sources: []string{"https://github.com/pytorch/pytorch/pull/135869", "https://github.com/pytorch/pytorch/pull/156290", "https://github.com/pytorch/pytorch/pull/166397", "https://github.com/ROCm/aotriton/issues/118", "pytorch/aten/src/ATen/native/transformers/cuda/sdp_utils.cpp"},
 	}

@@ -65,14 +65,14 @@ func ScoreFigures(c *ledger.Case) map[string]string {
 		words = [3]string{"Use smaller images or crops", "0.7 x width and height", "Twice the pixels"}
 	}
 	out["Shorten"], out["shorter"], out["twice"] = words[0], words[1], words[2]
-	out["scored"] = "ran out of memory in the scores of attention"
+	out["scored"] = "ran out of memory in the attention scores"
 	switch {
 	case c.Backend == "cpu":
-		out["scored"] = "ran out of system memory (RAM) in the scores of attention: " + c.Asked.String() + " in one piece"
+		out["scored"] = "ran out of system memory (RAM) in the attention scores: " + c.Asked.String() + " at once"
 	case ledger.NeverFits(c) != "" && c.Total.Has():
-		out["scored"] = "asked for " + c.Asked.String() + " in one piece, the scores of attention: the card has " + c.Total.String()
+		out["scored"] = "asked for " + c.Asked.String() + " at once for attention scores: the GPU has " + c.Total.String()
 	case c.Asked.Has():
-		out["scored"] += ": " + c.Asked.String() + " in one piece"
+		out["scored"] += ": " + c.Asked.String() + " at once"
 	}
 	out["limits"] = capital(Smaller(c, ""))
 	if out["limits"] != "" {

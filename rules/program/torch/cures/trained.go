@@ -54,7 +54,7 @@ func StateIsSmall(c *ledger.Case) string {
 // Shares says what more cards divide of a step.
 func Shares(c *ledger.Case) string {
 	if FewTrained(c) {
-		return StateIsSmall(c) + " Frozen weights (only ZeRO-3 and FSDP divide them), activations and logits fill the card."
+		return StateIsSmall(c) + " Frozen weights (only ZeRO-3 and FSDP divide them), activations and logits fill the GPU."
 	}
-	return "Weights, gradients and Adam's two values take about 16 bytes for each trained parameter; ZeRO-3 divides that by the cards, ZeRO-2 all but the weights, plain DDP nothing."
+	return "Weights, gradients and Adam's state take about 16 bytes per trained parameter. ZeRO-3 divides all of that over the GPUs, ZeRO-2 all but the weights, plain DDP nothing."
 }

@@ -34,7 +34,7 @@ func Literal(q *explain.Question) *ledger.Explained {
 	return s.Found()
 }
 
-const literalWhat = "are the tensor with the shape in the failing line"
+const literalWhat = "is the tensor with the shape in the failing line"
 
 // stated: the line says which tensor it was.
 func stated(c *ledger.Case) bool { return c.Explained != nil && c.Explained.What == literalWhat }

@@ -108,7 +108,7 @@ func torch(q *explain.Question) bool {
 // value of 4 and an index of 8 bytes for each (vllm/v1/sample/ops/topk_topp_sampler.py).
 func sampler(s *explain.Search, m *fit.Model) {
 	for _, n := range sequences(s.Question) {
-		for what, bytes := range map[string]int64{"are the logits of the sampler in 32 bit": 4, "are the sampler's sort of the logits": 12} {
+		for what, bytes := range map[string]int64{"is the logits of the sampler in 32 bit": 4, "is the sampler's sorted copy of the logits": 12} {
 			if x := s.Try(what, explain.Term("sequences", n.value), explain.Term("vocabulary", m.Vocab), explain.Term("bytes", bytes)); x != nil {
 				follows(s, x, m, n, "batch_too_large")
 			}
@@ -132,7 +132,7 @@ func logits32(s *explain.Search, m *fit.Model, b, n stated) {
 		if b.value > 1 {
 			terms = append([]ledger.Term{explain.Term("batch", b.value)}, terms...)
 		}
-		x := s.Try(fmt.Sprintf("are the logits of %s tokens in %d bit", ledger.Thousands(b.value*n.value), 8*bytes), terms...)
+		x := s.Try(fmt.Sprintf("is the logits of %s tokens in %d bit", ledger.Thousands(b.value*n.value), 8*bytes), terms...)
 		if x == nil {
 			continue
 		}
@@ -151,7 +151,7 @@ func attention(s *explain.Search, m *fit.Model, b, n stated) {
 		if b.value > 1 {
 			terms = append([]ledger.Term{explain.Term("batch", b.value)}, terms...)
 		}
-		if x := s.Try(fmt.Sprintf("are the attention scores of a layer in %d bit, every token against every other", 8*bytes), terms...); x != nil {
+		if x := s.Try(fmt.Sprintf("is the attention scores of one layer in %d bit, every token against every other", 8*bytes), terms...); x != nil {
 			follows(s, x, m, n, "context_too_long")
 			x.Lower.Fix, x.Lower.To = "efficient_attention", 0
 		}
@@ -168,11 +168,11 @@ type matrix struct {
 // matrices of a model: those of a layer that are large, and the tables.
 func matrices(m *fit.Model) []matrix {
 	list := []matrix{
-		{"an embedding or output matrix", m.Vocab, m.Hidden, [2]string{"vocabulary", "width"}},
-		{"a matrix of an MLP", m.Hidden, m.FFN, [2]string{"width", "MLP width"}},
+		{"the model's embedding or output matrix", m.Vocab, m.Hidden, [2]string{"vocabulary", "width"}},
+		{"one weight matrix of the model (MLP)", m.Hidden, m.FFN, [2]string{"width", "MLP width"}},
 	}
 	if width := m.Heads * m.HeadDim; width > 0 {
-		list = append(list, matrix{"a projection of attention", m.Hidden, width, [2]string{"width", "heads' width"}})
+		list = append(list, matrix{"one weight matrix of the model (attention)", m.Hidden, width, [2]string{"width", "heads' width"}})
 	}
 	return slices.DeleteFunc(list, func(x matrix) bool { return x.rows == 0 || x.cols == 0 })
 }
@@ -186,10 +186,10 @@ func served(s *explain.Search, m *fit.Model) {
 	share := int64(max(1, ledger.IntSetting(s.C, "tensor_parallel_size", "tp_size", "tp")))
 	list := matrices(m)
 	if m.Gated && m.FFN > 0 {
-		list = append(list, matrix{"an MLP's gate and up matrices together,", m.Hidden, 2 * m.FFN, [2]string{"width", "2 x the MLP width"}})
+		list = append(list, matrix{"the weights of one MLP (gate and up together)", m.Hidden, 2 * m.FFN, [2]string{"width", "2 x the MLP width"}})
 	}
 	if qkv := (m.Heads + 2*m.KVHeads) * m.HeadDim; qkv > 0 && m.KVRank == 0 {
-		list = append(list, matrix{"the matrices of queries, keys and values together,", m.Hidden, qkv, [2]string{"width", "heads' width"}})
+		list = append(list, matrix{"the weights of one attention layer (queries, keys and values together)", m.Hidden, qkv, [2]string{"width", "heads' width"}})
 	}
 	for _, x := range list {
 		if x.cols%share == 0 {
@@ -253,7 +253,7 @@ func whole(s *explain.Search, m *fit.Model) {
 }
 
 func tryMatrix(s *explain.Search, m *fit.Model, x matrix, bytes int64) {
-	found := s.Try(fmt.Sprintf("are the size of %s in %d bit", x.what, 8*bytes), explain.Term(x.names[0], x.rows), explain.Term(x.names[1], x.cols), explain.Term("bytes", bytes))
+	found := s.Try(fmt.Sprintf("is the size of %s in %d bit", x.what, 8*bytes), explain.Term(x.names[0], x.rows), explain.Term(x.names[1], x.cols), explain.Term("bytes", bytes))
 	if found != nil && m != nil {
 		found.Model = m.ID
 	}
