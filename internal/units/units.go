@@ -151,7 +151,9 @@ func Amount(bytes int64) string { return AmountWithin(bytes, 0) }
 func AmountWithin(bytes, within int64) string {
 	abs := max(bytes, -bytes)
 	switch {
-	case abs >= TiB && abs < 1024*TiB:
+	case abs >= 1024*TiB:
+		return amount(bytes, 1024*TiB, 2, " PiB")
+	case abs >= TiB:
 		return strconv.FormatFloat(float64(bytes)/float64(TiB), 'f', 2, 64) + " TiB"
 	case abs >= GiB && within >= GiB/4: // stated without decimals
 		return amount(bytes, GiB, 0, " GiB")
