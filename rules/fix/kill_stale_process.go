@@ -15,7 +15,7 @@ import (
 
 var killStaleProcess = Fix{
 	ID:       "kill_stale_process",
-	Title:    "End the process that occupies the GPU",
+	Title:    "End the process that holds the memory",
 	Tradeoff: "Free, but whatever you end loses its unsaved work.",
 	Cost:     free,
 	Check:    "`nvidia-smi` again: the used GPU memory is down to a few hundred MiB before you start.",

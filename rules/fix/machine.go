@@ -144,11 +144,13 @@ var ofMachine = []Fix{
 }
 
 func uselessSwap(c *ledger.Case) string {
-	if ledger.Capped(c) {
+	switch swap := ledger.FullSwap(c); {
+	case ledger.Capped(c):
 		return "A limit of the container or job was reached: swap on the machine does not raise it."
-	}
-	if swap := ledger.FullSwap(c); swap > 0 {
+	case swap > 0:
 		return "More swap: " + units.Amount(swap) + " of it was used up as well, so more only delays the crash."
+	case c.Asked.Bytes >= 128*units.GiB:
+		return "It is far too slow for one array of " + c.Asked.String() + "."
 	}
 	return ""
 }

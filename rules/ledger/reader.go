@@ -5,16 +5,14 @@ import "slices"
 // Reader is who pasted a log: what they run, what for, on which system, and
 // what they can change. What the log does not show is "" or 0.
 type Reader struct {
-	// Program is what they started, and whose settings are theirs: a program's
-	// name, "own-script", or a library's script ("transformers-script"); Repository
-	// is what they checked out and run, OWNER/NAME on GitHub.
+	// Program is what they started: its name, "own-script", or a library's script
+	// ("transformers-script"); Repository their checkout, OWNER/NAME on GitHub.
 	Program    string `json:"program,omitempty"`
 	Repository string `json:"repository,omitempty"`
 	// Work is text-inference, text-training, embedding, image-generation,
 	// video-generation, vision, audio, graph, science, data, rendering or build.
 	Work string `json:"work,omitempty"`
-	// Edits is what they can change: code, flags, or admin for limits of the
-	// machine alone.
+	// Edits is what they can change: code, flags, or admin (the machine's limits).
 	Edits string `json:"edits,omitempty"`
 	// OS is windows, linux, mac or wsl.
 	OS string `json:"os,omitempty"`

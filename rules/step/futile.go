@@ -62,6 +62,7 @@ var ways = map[string]way{
 	"lower_ubatch":                 {false, []string{"ubatch_size"}},
 	"lower_parallel":               {false, []string{"parallel", "num_parallel"}},
 	"lower_num_workers":            {false, []string{"num_workers", "dataloader_num_workers"}},
+	"multi_gpu":                    {true, []string{"tensor_parallel_size", "tensor_parallel"}},
 }
 
 // WrongWay reports a step that sets a value which is not on the other side of

@@ -193,7 +193,7 @@ var Wan = program.Program{
 		},
 		Sources: []string{"https://github.com/Wan-Video/Wan2.2/blob/main/README.md", "https://github.com/Wan-Video/Wan2.2/blob/main/wan/textimage2video.py", "https://github.com/Wan-Video/Wan2.2/blob/main/wan/configs/__init__.py", "https://github.com/Wan-Video/Wan2.2/issues/90"},
 	}, cause.Card{
-		ID: "wan/offloaded", Kinds: onCard, Said: []string{"--t5_cpu"}, Unsaid: []string{"--convert_model_dtype", "ti2v-5B"}, If: wanLean, Cause: cause.ModelTooLarge, Weight: cause.Strong,
+		ID: "wan/offloaded", Kinds: onCard, Said: []string{"--t5_cpu"}, Unsaid: []string{"--convert_model_dtype", "ti2v-5B", "t2v-1.3B", "wan/modules/vae"}, If: wanLean, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory[[ ({total})]] although offload is on",
 		Not:      "`--offload_model True --t5_cpu`: the command has them already.",
 		Means:    "Even with offload and T5 on the CPU, the whole transformer is on the card while it computes. 14B has 28 GB at 16 bit, 57 at 32 (image to video: 33 and 66). Without a 16-bit option the weights are loaded as in their files, often at 32 bit.",
@@ -213,6 +213,17 @@ var Wan = program.Program{
 			{Fix: "multi_gpu", Title: "Split it over several cards", Kind: "config", Text: "torchrun --nproc_per_node=2 generate.py ... --dit_fsdp --t5_fsdp --ulysses_size 2", Told: "Put your own options in place of the dots, without `--t5_cpu` and `--convert_model_dtype`.", Cost: "The cards."},
 		},
 		Sources: []string{"https://github.com/Wan-Video/Wan2.2/blob/main/README.md", "https://github.com/Wan-Video/Wan2.2/blob/main/generate.py"},
+	}, cause.Card{
+		ID: "wan/decode", Kinds: onCard, Said: []string{"wan/modules/vae"}, If: func(c *ledger.Case) bool { return c.In("wan") && !training(c) && !ledger.Crowded(c) },
+		Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out of GPU memory in the VAE, before or after the video was computed",
+		Means: "The traceback is in Wan's VAE, which decodes the finished latents (or encodes the input image). It works a few frames at a time, so the picture size counts most.[[ {slack} is reserved but unused: left over from the transformer.]]",
+		Cures: []cause.Cure{
+			{Fix: "lowvram_mode", If: func(c *ledger.Case) bool { return !c.Near("--t5_cpu") }, Title: "Move everything else off the GPU first", Told: "Add `--offload_model True --t5_cpu` to your command: the transformer then leaves the GPU before the VAE decodes.", Cost: "Slower; RAM for the weights."},
+			{Fix: "max_split_size", If: func(c *ledger.Case) bool { return c.Slack.Bytes > 1<<30 }, Title: "Let PyTorch give back unused blocks", Kind: "env", Text: "export PYTORCH_CUDA_ALLOC_CONF=garbage_collection_threshold:0.6,max_split_size_mb:128", Cost: "Sometimes slower."},
+			{Fix: "lower_resolution", Title: "Use a smaller size", Told: "`--size 832*480` is the smallest that the 14B and 1.3B models are made for. Close programs that use the GPU as well.", Cost: "Less detail."},
+			cure("use_smaller_model", "Or decode in tiles, in ComfyUI or WanGP", "text", "Both run the same weights and can decode in tiles.", "Another program."),
+		},
+		Sources: []string{"https://github.com/Wan-Video/Wan2.1/blob/main/wan/modules/vae.py", "https://github.com/Wan-Video/Wan2.1/blob/main/wan/text2video.py"},
 	}, cause.Card{
 		ID: "wan/generate", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("wan") && !training(c) }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of graphics memory[[ ({total})]]",

@@ -261,10 +261,7 @@ func plainFigures(c *ledger.Case) map[string]string {
 }
 
 // drawing are words of programs that draw.
-var drawing = []string{
-	"RenderSystem", "vmaAllocateMemory", "vmaCreateImage", "vmaCreateBuffer", "video memory", "VIDEO MEMORY", "vkQueuePresent", "swapchain", "Swapchain", "D3D11", "d3d11", "D3D12", "d3d12", "DXGI", "ID3D", "Direct3D", "DirectX",
-	"OpenGL", "GL_OUT_OF_MEMORY", "glTexImage", "GL error", "RADV", "radv", "texture pool", "Texture streaming", "LoadTexture", "render target", "Shipping.exe", "GameThread", "RenderThread",
-}
+var drawing = []string{"RenderSystem", "vmaAllocateMemory", "vmaCreateImage", "vmaCreateBuffer", "video memory", "VIDEO MEMORY", "vkQueuePresent", "swapchain", "Swapchain", "D3D11", "d3d11", "D3D12", "d3d12", "DXGI", "ID3D", "Direct3D", "DirectX", "OpenGL", "GL_OUT_OF_MEMORY", "glTexImage", "GL error", "RADV", "radv", "texture pool", "Texture streaming", "LoadTexture", "render target", "Shipping.exe", "GameThread", "RenderThread"}
 
 // holders are ways to see who holds the system memory.
 var holders = []cause.Way{

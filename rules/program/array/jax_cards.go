@@ -10,6 +10,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/array/calls"
 	"github.com/oomdoc/oomdoc/rules/program/array/local"
+	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -65,6 +66,13 @@ var jaxCards = []cause.Card{
 		Sources: []string{"https://docs.jax.dev/en/latest/gpu_memory_allocation.html"},
 	},
 	local.Unified,
+	{
+		ID: "jax/converting", Kinds: []fact.Kind{fact.XLAAlloc}, If: cures.Converting,
+		Cause: cause.ModelTooLarge, Weight: cause.Decisive, Headline: "ran out of device memory in a script that converts weights",
+		Means:   "Going by its name, the script turns weights into another form. That needs no accelerator, only RAM for the weights once or twice. Batch size and gradients play no part.",
+		Cures:   []cause.Cure{{Fix: "cpu_offload", Title: "Run the conversion on the CPU", Cost: "slower, but it runs once", Told: "Use the script's own option if it has one (often `--cpu`; `--help` lists them). Otherwise, before you start it:", Kind: "env", Text: "export JAX_PLATFORMS=cpu"}, lookAtCard},
+		Sources: []string{"https://docs.jax.dev/en/latest/config_options.html", "mesh-transformer-jax/to_hf_weights.py"},
+	},
 	{
 		ID: "jax/preallocated", Kinds: []fact.Kind{fact.XLAAlloc}, If: calls.Crumb, Unsaid: []string{"bytes unified memory"},
 		Cause: cause.LeakedProcess, Weight: cause.Likely, Headline: "found the card full: even {asked} was refused",

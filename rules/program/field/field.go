@@ -82,6 +82,7 @@ func cards(name string, card, ram []shortage) []cause.Card {
 	for _, s := range ram {
 		k := s.card(name, "ram")
 		k.Kinds, k.Cause, k.Weight, k.Headline, k.Figures = ramGone, cause.HostMemory, cause.Strong, "{ended}", ended
+		k.If = func(c *ledger.Case) bool { return c.Asked.Bytes < 64*units.GiB } // one array of that size is another matter
 		out = append(out, k)
 	}
 	return out

@@ -105,7 +105,7 @@ var Chai = program.Program{
 var OpenFold = program.Program{
 	Name: "openfold", Shown: "OpenFold", Work: "science", Edits: "flags", Language: "python", Like: []*program.Program{&shorter},
 	Sources:  program.Sources{"openfold/run_pretrained_openfold.py": "--long_sequence_inference"},
-	Proofs:   []string{"openfold/", "esm/esmfold/", "modeling_esmfold.py", "esmfold"},
+	Proofs:   []string{"openfold/", "esm/esmfold/", "modeling_esmfold.py", "esmfold", "esm-fold", "Failed (CUDA out of memory) on sequence"},
 	Titles:   map[string]string{"lower_ubatch": "Compute attention in chunks"},
 	Costs:    map[string]string{"lower_ubatch": "Slower; the same result."},
 	Remedies: cures(cause.InOrder("lower_ubatch", "lower_context", "half_precision", "bigger_gpu"), foldHost),

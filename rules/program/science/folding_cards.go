@@ -153,6 +153,17 @@ var boltzCards = []cause.Card{{
 }}
 
 var openfoldCards = []cause.Card{{
+	ID: "openfold/esm-fold", Said: []string{"Failed (CUDA out of memory) on sequence"},
+	Cause: cause.ContextTooLong, Weight: cause.Decisive, Headline: "could not fold the longest sequences: GPU memory ran out",
+	Means: foldMeans + "ESMFold's script skips a sequence that does not fit and goes on, so the shorter ones are done. Without chunks, memory grows with the cube of the length.",
+	Cures: []cause.Cure{
+		{Fix: "lower_ubatch", Title: "Compute the attention in chunks", Kind: "text", Text: "Add `--chunk-size 64` to your `esm-fold` (`scripts/fold.py`) command; 32 needs less still.", Cost: "Slower; the same result"},
+		{Fix: "lower_batch_size", Title: "Fold one sequence at a time", Kind: "text", Text: "Add `--max-tokens-per-batch 1`: no two sequences are then folded together.", Cost: "Slower"},
+		{Fix: "cpu_offload", Title: "If that is not enough: keep the weights in RAM", Kind: "text", Text: "Add `--cpu-offload`.", Cost: "Slower"},
+		shorterCure,
+	},
+	Sources: []string{"esm/scripts/fold.py", "esm/README.md"},
+}, {
 	ID: "openfold/chunks", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"triangular_attention.py", "tri_self_attn_block.py", "triangular_multiplicative_update.py", "esmfold/v1/trunk.py", "modeling_esmfold.py"}, If: real,
 	Cause: cause.ContextTooLong, Weight: cause.Decisive, Headline: "ran out of GPU memory in the folding trunk: the protein is long", Figures: residues,
 	Means: foldMeans + "It failed in the triangle layers. Unless it works in chunks, triangle attention needs heads x length x length x length scores.[[ {asked} would match {residues} residues.]]",

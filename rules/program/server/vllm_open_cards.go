@@ -82,8 +82,8 @@ var vllmOpenCards = []cause.Card{
 		Means:    "Weights are rarely that large in one piece, so this was most likely working memory, in the trial run at start or for a request. Usual causes are large images or videos, attention without flash attention, or scores of the whole vocabulary for many tokens.",
 		Not:      "A higher `--gpu-memory-utilization`: the KV cache then takes even more.",
 		Cures: []cause.Cure{
+			vllm.Flags("lower_max_batched_tokens", "Compute fewer tokens per step", "", "slower long prompts, more requests wait", vllm.Option("max_num_batched_tokens", "2048"), vllm.Option("max_num_seqs", "16")),
 			{Fix: "lower_resolution", Title: "If the model reads images, allow fewer and smaller ones", Told: "At start vLLM tries as many as `limit_mm_per_prompt` allows, at the largest size. If you need no video, add `\"video\": 0`. {where}", Cost: "larger ones are scaled down", Steps: added("lower_resolution", "", "", "").Steps},
-			vllm.Flags("lower_max_batched_tokens", "If it reads only text, compute less per step", "", "slower long prompts, more requests wait", vllm.Option("max_num_batched_tokens", "2048"), vllm.Option("max_num_seqs", "16")),
 			added("multi_gpu", "Or split the model over more GPUs", halvesThem, "needs more GPUs"),
 		},
 		Sources: []string{"docs/configuration/conserving_memory.md", "vllm/v1/worker/gpu_model_runner.py", vllmThreads + "issues/22173"},

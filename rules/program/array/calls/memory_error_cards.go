@@ -24,6 +24,17 @@ var MemoryErrorCards = []cause.Card{
 		Sources: []string{"https://docs.python.org/3/library/exceptions.html", "https://numpy.org/doc/stable/reference/generated/numpy.load.html", "https://docs.pytorch.org/docs/stable/generated/torch.load.html"},
 	},
 	{
+		ID: "other/memory-between-processes", Kinds: []fact.Kind{fact.PythonMemory}, Said: []string{"multiprocessing/reduction.py", "multiprocessing/queues.py", "multiprocessing/popen_spawn_win32.py", "multiprocessing/connection.py"},
+		Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "ran out of RAM while passing data between its processes (MemoryError)",
+		Means: "The traceback runs through Python's multiprocessing: an object was being copied for a worker process, or back from one. Each worker holds its own copies, and batches made in advance wait in RAM. So the number of workers multiplies what is needed.",
+		Cures: []cause.Cure{
+			{Fix: "lower_num_workers", Title: "Use fewer worker processes", Told: "Set the DataLoader's `num_workers` to 0 as a test, then 1 or 2 with `prefetch_factor=2`. With `multiprocessing.Pool` or joblib, start fewer processes.", Cost: "slower loading"},
+			{Fix: "stream_dataset", Title: "Pass less between them", Told: "Let a worker open its own file by path and index instead of getting the whole data set. Keep numbers in NumPy arrays, not in lists of objects. Smaller batches also help.", Cost: "some rewriting"},
+			PageFile, LookWhy,
+		},
+		Sources: []string{"https://github.com/python/cpython/blob/main/Lib/multiprocessing/reduction.py", "https://docs.pytorch.org/docs/stable/data.html"},
+	},
+	{
 		ID: "other/python-memory-android", Kinds: []fact.Kind{fact.PythonMemory}, Said: android,
 		Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "ran out of RAM on the phone (MemoryError)",
 		Means: "Python in an Android app uses the phone's memory directly, not the Java heap. The message has no size. A few hundred MB of data take several times that as Python objects.",

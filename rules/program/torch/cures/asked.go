@@ -5,7 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/reader"
 )
 
 // batchPlace is where the reader finds the batch size of a script that nothing is
@@ -57,4 +59,24 @@ func plainScript(file string) string {
 		return ""
 	}
 	return file
+}
+
+// converts are words in names of scripts that turn weights into another form.
+var converts = []string{"convert", "converter", "conversion", "export", "merge"}
+
+// Converting: the script that ran is one of those. It trains nothing, whatever the
+// names of its arguments say.
+func Converting(c *ledger.Case) bool {
+	return slices.ContainsFunc(c.Facts.Code, func(f fact.Code) bool {
+		if !f.Own || f.Function != "" && f.Function != "<module>" {
+			return false
+		}
+		name := f.File[strings.LastIndexAny(f.File, `/\`)+1:]
+		for word := range reader.Words(name) {
+			if slices.Contains(converts, word) {
+				return true
+			}
+		}
+		return strings.Contains(name, "to_hf")
+	})
 }

@@ -66,7 +66,7 @@ func critic(c *ledger.Case) bool {
 var anyCause = append([]string{cause.RetainedMemory, cause.TrainingStateTooLarge, cause.LeakedProcess, cause.Fragmentation}, cures.OwnDoing...)
 
 // Cards are about what a line of one's own code does, by its words.
-var Cards = slices.Concat(chamferCards, tableCards, wholeCards, layerCards, loopCards, collecting, computing, unsizedCards)
+var Cards = slices.Concat(asideCards, chamferCards, tableCards, wholeCards, layerCards, loopCards, collecting, computing, unsizedCards)
 
 // collecting are about what a loop or an export holds.
 var collecting = []cause.Card{
