@@ -78,7 +78,7 @@ const MemoryMentioned = "memory_mentioned"
 
 // Mention is that look-alike for a line that says so.
 func Mention(line int, said string) Lookalike {
-	return Lookalike{MemoryMentioned, line, "It speaks of memory in words that oomdoc does not know, and does not say whose: a program may get over it", "If the program ended there, follow what the line itself proposes; otherwise make smaller what it worked on at that moment (input, batch, context, model), and watch the system's memory and `nvidia-smi` while it runs", said}
+	return Lookalike{MemoryMentioned, line, "This line speaks of memory, but in words that oomdoc does not know. It may not be what ended the program", "If the program ended there, first try what the line itself proposes, if anything. Then make the work smaller (input, batch size, context or model), and watch RAM and `nvidia-smi` while it runs", said}
 }
 
 // Setting is an argument, option or environment variable that the log shows.

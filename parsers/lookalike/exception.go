@@ -47,11 +47,11 @@ var Exceptions = text.Parser{
 // words that no parser knows.
 func ended(l *text.Log, line int, name, said, raised string) fact.Lookalike {
 	if advice := adviceOn(l, name); advice != "" || !ofMemory(strings.ToLower(said)) {
-		id, title := fact.PythonException, "The last traceback ends in this Python exception, which is not about memory."
+		id, title := fact.PythonException, "The last traceback ends in this Python exception. It is not about memory."
 		if name == "panic" {
-			id, title = "rust_panic", "The log ends in this panic of Rust, which is not about memory."
+			id, title = "rust_panic", "The log ends in this Rust panic. It is not about memory."
 		}
-		return fact.Lookalike{ID: id, Line: line, Text: said + raised, Title: title, Advice: cmp.Or(advice, "Search for it together with the program's name; the lines above it say where it comes from.")}
+		return fact.Lookalike{ID: id, Line: line, Text: said + raised, Title: title, Advice: cmp.Or(advice, "Search the web for this message together with the program's name. The lines above it show where it comes from.")}
 	}
 	return fact.Mention(line, said+raised)
 }
@@ -106,7 +106,7 @@ var known = sync.OnceValue(func() []disguise { return section("exceptions") })
 // adviceOn is what to do about an exception that is known, "" for others.
 func adviceOn(l *text.Log, name string) string {
 	if l.Mentions("self.modelisnotnone") {
-		return "llama.cpp did not load the file, and this check does not say why; its own lines just before the traceback do (`error loading model`, `failed to allocate`). Most often the download is incomplete (compare its size with the page's), the library is older than the file, or memory is too small: the file's size and 1 to 2 GB more must be free."
+		return "llama.cpp could not load the model file. Its own lines just before the traceback say why (`error loading model`, `failed to allocate`). Most often the download is incomplete (compare its size with the download page), or the library is too old (`pip install -U llama-cpp-python`). If memory is too small, use a smaller file: its size plus 1 to 2 GB must be free."
 	}
 	for _, x := range known() {
 		if slices.Contains(strings.Fields(x.id), name) {
