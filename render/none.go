@@ -16,7 +16,8 @@ func (p *page) noIncident() {
 		p.heading(p.level, prose(cmp.Or(headings[r.Lookalikes[0].ID], "No out-of-memory failure found")))
 		for _, l := range r.Lookalikes {
 			p.say(bold(fmt.Sprintf("Line %d:", l.Line)), prose(" "), literal(l.Text))
-			p.say(prose(ended(l.Title) + " " + ended(l.Advice)))
+			p.say(prose(ended(l.Title)))
+			p.say(bold("What to do:"), prose(" "+ended(l.Advice)))
 		}
 		if r.Lookalikes[0].ID == "memory_mentioned" {
 			p.say(prose(more))
@@ -62,6 +63,12 @@ var headings = map[string]string{
 	"ray_worker_died":  undecided,
 	"child_ended":      undecided,
 	"cudnn_start":      undecided,
+	"cudnn_kernel":     undecided,
+	"nccl_timeout":     undecided,
+	"rank_ended":       undecided,
+	"killed_by_hand":   undecided,
+	"launch_failed":    undecided,
+	"webgl_lost":       undecided,
 	"database_memory":  "A setting of the database is reached, not the machine's memory",
 }
 
