@@ -126,6 +126,17 @@ var CallCards = []cause.Card{
 		Sources: []string{"keras/src/utils/numerical_utils.py", "keras/src/losses/losses.py", numpyError},
 	},
 	{
+		ID: "numpy/sparse-assigned", Kinds: []fact.Kind{fact.NumpyAlloc, fact.PythonMemory}, Said: []string{"scipy/sparse/lil.py", "scipy/sparse/_lil.py", "scipy/sparse/_index.py"}, If: large, Figures: callFigures,
+		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Headline: "had no RAM while part of a sparse matrix was assigned[[: {asked}]]",
+		Means: "Your line assigns a sparse block to a slice of a sparse matrix. SciPy makes the block dense for that, zeros included. Graph recommenders often build the adjacency matrix of users and items this way.",
+		Not:   "A smaller batch, fewer workers: the matrix is built before training.",
+		Cures: []cause.Cure{
+			{Fix: "fix_shape", Title: "Build the matrix from blocks instead", Cost: "none", Told: "The result is the same, and stays sparse throughout:", Kind: "python", Text: "import scipy.sparse as sp\nR = R.tocsr()   # R: users x items\nadj_mat = sp.bmat([[None, R], [R.T, None]], format=\"csr\")   # in place of both assignments"},
+			{Fix: "stream_dataset", Title: "Or assign a few rows at a time", Cost: "slower", Kind: "python", Text: "for i in range(0, R.shape[0], 1000):\n    adj_mat[i:i + 1000, n_users:] = R[i:i + 1000]"},
+		},
+		Sources: []string{"scipy/sparse/_lil.py", "neural_graph_collaborative_filtering/NGCF/utility/load_data.py"},
+	},
+	{
 		ID: "numpy/densified", Kinds: []fact.Kind{fact.NumpyAlloc, fact.PythonMemory}, Said: densify, If: large, Unsaid: Joined(oneHot, allDist), Figures: callFigures,
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Headline: "had no RAM for a sparse matrix made dense[[: {asked}]]",
 		Means: "`toarray` or `todense` writes out all the zeros[[: {n} rows of {columns} columns]]. A sparse matrix stores only the other values.",

@@ -20,7 +20,7 @@ func batchPlace(c *ledger.Case) string {
 		return "set in `" + file + "`"
 	}
 	if script := asked(c); script != "" {
-		return "`python " + script + " --help` lists the options"
+		return "`python " + script + " --help` shows whether it is an option"
 	}
 	return ""
 }

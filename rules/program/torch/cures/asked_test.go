@@ -21,9 +21,9 @@ func TestBatchPlace(t *testing.T) {
 		batch string
 		place string
 	}{
-		{"options are parsed", []fact.Code{module("/home/u/p/train.py", "main(args)")}, "", "`python train.py --help` lists the options"},
-		{"deeper in the traceback", []fact.Code{module("train.py", "main()"), {File: "/home/u/p/model.py", Function: "forward", Source: "return self.net(x, opt.scale)", Line: 4, Own: true}}, "", "`python train.py --help` lists the options"},
-		{"options are typed", []fact.Code{{File: "tools/run.py", Args: " --gpu 0", Line: 1, Own: true}}, "", "`python tools/run.py --help` lists the options"},
+		{"options are parsed", []fact.Code{module("/home/u/p/train.py", "main(args)")}, "", "`python train.py --help` shows whether it is an option"},
+		{"deeper in the traceback", []fact.Code{module("train.py", "main()"), {File: "/home/u/p/model.py", Function: "forward", Source: "return self.net(x, opt.scale)", Line: 4, Own: true}}, "", "`python train.py --help` shows whether it is an option"},
+		{"options are typed", []fact.Code{{File: "tools/run.py", Args: " --gpu 0", Line: 1, Own: true}}, "", "`python tools/run.py --help` shows whether it is an option"},
 		{"a file of settings is typed", []fact.Code{{File: "run.py", Args: " --cfg a.yaml", Line: 1, Own: true}}, "", "set in `a.yaml`"},
 		{"nothing shows options", []fact.Code{module("train.py", "loss.backward()")}, "", ""},
 		{"the batch is stated", []fact.Code{module("train.py", "main(args)")}, "16", ""},
