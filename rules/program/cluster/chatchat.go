@@ -52,7 +52,7 @@ var Chatchat = program.Program{
 		},
 		{
 			ID: "langchain-chatchat/use", Kinds: fastchatCard,
-			Cause: cause.ContextTooLong, Weight: cause.Good, Figures: chatchatFigures,
+			Cause: cause.ContextTooLong, Weight: cause.Strong, Figures: chatchatFigures,
 			Headline: "ran out of GPU memory",
 			Means:    "The GPU holds the model (2 GB per billion parameters at 16 bit, the default), the embedding model, and for each question its documents, the history and the answer. If it fails before the first question, the model is too large.",
 			Cures:    []cause.Cure{chatchatShort, chatchatFourBit, chatchatSearch, chatchatSplit},

@@ -42,7 +42,7 @@ var teiCards = []cause.Card{
 	},
 	{
 		ID: "tei/serving", Kinds: refusedCard,
-		Cause: cause.BatchTooLarge, Weight: cause.Good,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of GPU memory while embedding a batch",
 		Means:    "TEI combines waiting texts of all clients into one batch of up to `--max-batch-tokens` (16384 by default), and this one did not fit. Check with `nvidia-smi` whether another program uses the GPU.",
 		Cures: []cause.Cure{
@@ -128,7 +128,7 @@ var vllmRsCards = []cause.Card{
 	},
 	{
 		ID: "vllm.rs/card", Kinds: []fact.Kind{fact.RustDriver},
-		Cause: cause.ModelTooLarge, Weight: cause.Fair,
+		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of GPU memory",
 		Means:    "The message names no size, and the log does not show whether it failed while loading or on a request. Weights take 2 GB per billion parameters at 16 bit; the KV cache takes a part of what they leave.",
 		Cures: []cause.Cure{

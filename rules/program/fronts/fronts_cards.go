@@ -56,7 +56,7 @@ var koboldCards = []cause.Card{
 	},
 	{
 		ID: "koboldcpp/compute", Kinds: ggml.RefusedKinds, If: when.All(ggml.Device("compute"), when.Not(diffuses)),
-		Cause: cause.BatchTooLarge, Weight: cause.Good, Headline: "could not load the model: a compute buffer of {asked} did not fit",
+		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "could not load the model: a compute buffer of {asked} did not fit",
 		Means:   "Weights and KV cache fit; the compute buffer, which comes last, did not. It grows with the batch size and, without FlashAttention, with the context.",
 		Cures:   []cause.Cure{as("lower_ubatch", "Lower the batch size", "slower prompts"), as("lower_context", "Lower Context Size", "the model sees less of the story"), as("fewer_gpu_layers", "Lower GPU Layers", "slower")},
 		Sources: []string{"koboldcpp.py", koboldWiki},

@@ -200,7 +200,7 @@ var llamaPartCards = []cause.Card{
 	},
 	{
 		ID: "llama.cpp/metal-command", Kinds: []fact.Kind{fact.GGMLMetal}, If: when.Any(unlimited, fewWeights), Figures: metalRepeats,
-		Cause: cause.ModelTooLarge, Weight: cause.Good, Headline: "ran out of the Mac's GPU memory while it was working",
+		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "ran out of the Mac's GPU memory while it was working",
 		Means: metalFull + "[[ {garbage}]]", Cures: metalCures,
 		Sources: []string{"llama.cpp/ggml/src/ggml-metal/ggml-metal-context.m"},
 	},

@@ -28,7 +28,7 @@ var (
 		Titles: map[string]string{"use_lora": "Train a LoRA (`--lora-rank`)", "lower_batch_size": "Fewer tokens in a step (`--max-batch-len`)", "shard_training": "Use several GPUs"},
 		Like:   []*program.Program{&trainer.LanguageModels},
 		Cards: []cause.Card{{
-			ID: "instructlab/train", Kinds: cardFull, If: func(c *ledger.Case) bool { return ours(c) && !ledger.Roomy(c) }, Cause: cause.TrainingStateTooLarge, Weight: cause.Good, Figures: phaseFigures,
+			ID: "instructlab/train", Kinds: cardFull, If: func(c *ledger.Case) bool { return ours(c) && !ledger.Roomy(c) }, Cause: cause.TrainingStateTooLarge, Weight: cause.Strong, Figures: phaseFigures,
 			Headline: "ran out of GPU memory while training",
 			Means:    "Without `--lora-rank` it trains all weights: about 16 bytes per parameter (112 GB for 7B), divided by the number of GPUs. The built-in profiles are for 2 to 8 data-centre GPUs. A running `ilab model serve` or `ilab model chat` takes its share too.",
 			Not:      "`--optimize-memory` with `--pipeline accelerated`: only the pipeline `full` uses it. `--effective-batch-size`: it only changes accumulation.",

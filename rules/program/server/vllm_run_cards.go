@@ -247,7 +247,7 @@ var vllmRunCards = []cause.Card{
 	},
 	{
 		ID: "vllm/gguf-dequant", Kinds: onCard, Said: []string{"_fused_mul_mat_gguf", "fused_mul_mat_gguf", "quantization/gguf.py", "ggml_dequantize"}, Phases: []string{"inference", "warmup", "unknown"},
-		Cause: cause.BatchTooLarge, Weight: cause.Good, Figures: vllmFigures,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: vllmFigures,
 		Headline: "ran out of GPU memory while unpacking GGUF weights",
 		Means:    "For larger batches vLLM unpacks GGUF weights to 16 bit, which needs extra memory. Its GGUF support is experimental and needs more memory than llama.cpp for the same file.",
 		Cures: []cause.Cure{

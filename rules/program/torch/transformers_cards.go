@@ -191,7 +191,7 @@ func fourBit(deviceMap string) string {
 var generatingCards = []cause.Card{
 	{
 		ID: "transformers/card-0-full", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"inference"}, Said: []string{"accelerate/hooks.py", "dispatch_model", "device_map", "accelerate/big_modeling.py"},
-		If: func(c *ledger.Case) bool { return distributed(c) || len(c.Facts.Devices) > 1 }, Cause: cause.DeviceImbalance, Weight: cause.Good,
+		If: func(c *ledger.Case) bool { return distributed(c) || len(c.Facts.Devices) > 1 }, Cause: cause.DeviceImbalance, Weight: cause.Strong,
 		Headline: "filled one of several GPUs: the layers are split, the work is not",
 		Means:    "`device_map` splits the layers over the GPUs, but inputs and logits need extra memory on the first and the last GPU. One GPU can be full while others have room; `nvidia-smi` shows it.",
 		Cures: []cause.Cure{

@@ -60,7 +60,7 @@ var CandleCards = []cause.Card{
 	},
 	{
 		ID: "candle/card", Kinds: []fact.Kind{fact.RustDriver},
-		Cause: cause.ModelTooLarge, Weight: cause.Fair, Headline: "ran out of GPU memory",
+		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "ran out of GPU memory",
 		Means:   "The driver gives no figures. A model takes 2 GB per billion parameters in 16 bit and 4 GB in 32 bit. The KV cache, attention over a long prompt, or large images come on top.",
 		Cures:   []cause.Cure{sixteenBit, watchCard, quantized},
 		Sources: []string{"candle/candle-core/src/cuda_backend/device.rs", "candle/candle-nn/src/var_builder.rs"},

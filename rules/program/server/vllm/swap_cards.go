@@ -52,7 +52,7 @@ var swapCards = []cause.Card{
 	},
 	{
 		ID: "vllm/load-pinned", Kinds: []fact.Kind{fact.CUDAError}, Said: []string{"pin_memory", "uva.py", "get_cuda_view_from_cpu_tensor", "maybe_offload_to_cpu"},
-		Cause: cause.HostMemory, Weight: cause.Likely,
+		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "may have run out of pinned system RAM, not of GPU memory",
 		Means:    "It failed around pinned system RAM, which `--cpu-offload-gb` uses. CUDA reports a shortage of RAM and of GPU memory with the same words. Pinned memory is limited by free RAM, by the container, and on WSL to about half the RAM.",
 		Not:      "A lower `--gpu-memory-utilization`: system RAM was short.",
