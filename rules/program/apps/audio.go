@@ -54,7 +54,7 @@ var CoquiTTS = program.Program{
 		cause.Card{
 			ID: "coqui-tts/training", Kinds: onCard, Said: []string{"trainer.fit()", "trainer/trainer.py", `trainer\trainer.py`, "train_gpt_xtts", "xtts_ft_demo"},
 			Cause: cause.BatchTooLarge, Weight: cause.Strong,
-			Headline: "ran out of graphics memory[[ ({total})]] in training",
+			Headline: "ran out of GPU memory[[ ({total})]] in training",
 			Means:    "Memory grows with the batch size x the longest clip in the batch. So one long recording can fill the card although all others fit.",
 			Cures: []cause.Cure{
 				cure("lower_batch_size", "Lower the batch size, accumulate more", "python", "BATCH_SIZE = 1        # in the recipe; on the demo page: Batch size 1\nGRAD_ACUMM_STEPS = 252   # Coqui recommends a product of at least 252", "Slower steps."),
@@ -65,7 +65,7 @@ var CoquiTTS = program.Program{
 		cause.Card{
 			ID: "coqui-tts/long-text", Kinds: onCard, Said: []string{"in inference", "tts_to_file", "in tts", "xtts.py", "in synthesize"},
 			If: func(c *ledger.Case) bool { return !c.Training() }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-			Headline: "ran out of graphics memory[[ ({total})]] while it spoke",
+			Headline: "ran out of GPU memory[[ ({total})]] while it spoke",
 			Means:    "XTTS itself needs 3 to 4 GB. The rest grows with the length of one sentence and of the reference recording. Text without full stops counts as one sentence.",
 			Cures: []cause.Cure{
 				cure("lower_resolution", "Shorten the sentences and the reference recording", "text", "Put full stops into long passages: text is split there (`split_sentences=True`, the default). Or call `tts_to_file` for each sentence. Use a `speaker_wav` of 6 to 10 seconds.", "Parts to join."),
@@ -90,7 +90,7 @@ var Bark = program.Program{
 	},
 	Cards: cards(cause.Card{
 		ID: "bark/models", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("bark") }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory[[ ({total})]] with its models",
+		Headline: "ran out of GPU memory[[ ({total})]] with its models",
 		Means:    "The full version of Bark needs about 12 GB for its models. The small models fit into 8 GB. If parts also move to RAM, about 2 GB are enough.",
 		Cures: []cause.Cure{
 			cure("lowvram_mode", "Use the small models and offload to RAM", "python", barkOffload, "Slightly worse speech; slower."),
@@ -116,8 +116,8 @@ var RVC = program.Program{
 		cause.Card{
 			ID: "rvc/training", Kinds: onCard, Said: []string{"modules/train/", "rvc/train/", `modules\train\`, "train_nsf_sim_cache", "train_and_evaluate", "cache_if_train"},
 			Cause: cause.BatchTooLarge, Weight: cause.Strong,
-			Headline: "ran out of graphics memory[[ ({total})]] in training",
-			Means:    "Two settings matter: the batch size per GPU, and whether the whole training set is cached in graphics memory. That cache only pays off below ten minutes of audio.",
+			Headline: "ran out of GPU memory[[ ({total})]] in training",
+			Means:    "Two settings matter: the batch size per GPU, and whether the whole training set is cached in GPU memory. That cache only pays off below ten minutes of audio.",
 			Cures: []cause.Cure{
 				cure("lower_batch_size", "Lower the batch size, turn off the GPU cache", "ui", "Train tab: halve Batch size per GPU, down to 1. Cache all training sets to GPU memory: No (Applio: Cache Dataset in GPU off, Checkpointing on)", "Slower."),
 				lookAtCard,
@@ -128,7 +128,7 @@ var RVC = program.Program{
 		cause.Card{
 			ID: "rvc/converting", Kinds: onCard, Said: []string{"pipeline.py", "vc_single", "vc_multi", "rmvpe", "in infer"},
 			If: func(c *ledger.Case) bool { return !c.Training() }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-			Headline: "ran out of graphics memory[[ ({total})]] while it converted a voice",
+			Headline: "ran out of GPU memory[[ ({total})]] while it converted a voice",
 			Means:    "RVC cuts the audio into pieces. It chooses their length (`x_pad`, `x_query`, `x_center`, `x_max`) by the total size of the card, not by what is free.",
 			Cures: []cause.Cure{
 				cure("lower_resolution", "Use the settings of a 4 GB card", "config", "# configs/config.py, at the end of device_config\nx_pad = 1\nx_query = 5\nx_center = 30\nx_max = 32", "Slower."),
@@ -139,7 +139,7 @@ var RVC = program.Program{
 		cause.Card{
 			ID: "rvc/either", Kinds: onCard, Said: []string{"infer/lib/infer_pack/"}, If: func(c *ledger.Case) bool { return !c.Training() && c.Phase != "inference" },
 			Cause: cause.BatchTooLarge, Weight: cause.Strong,
-			Headline: "ran out of graphics memory[[ ({total})]]",
+			Headline: "ran out of GPU memory[[ ({total})]]",
 			Means:    "It failed in the voice model, which runs both in training and in conversion; the log does not show which it was. In training the batch size matters, in conversion the length of the audio.",
 			Cures: []cause.Cure{
 				{Fix: "lower_batch_size", Title: "Lower the batch size, or convert shorter pieces", Cost: "Slower.", Ways: []cause.Way{
@@ -167,7 +167,7 @@ var SoVITS = program.Program{
 	Cards: cards(
 		cause.Card{
 			ID: "so-vits-svc/training", Kinds: onCard, Said: []string{"train_and_evaluate", "train.py", "train_diff.py"}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-			Headline: "ran out of graphics memory[[ ({total})]] in training",
+			Headline: "ran out of GPU memory[[ ({total})]] in training",
 			Means:    "Memory grows with `batch_size` in configs/config.json and with the longest clip of the dataset. The project recommends clips of 5 to 15 seconds.",
 			Cures: []cause.Cure{
 				cure("lower_batch_size", "Lower `batch_size` in config.json", "config", "// configs/config.json, in train (default 6)\n\"batch_size\": 2", "Slower."),
@@ -178,7 +178,7 @@ var SoVITS = program.Program{
 		cause.Card{
 			ID: "so-vits-svc/converting", Kinds: onCard, Said: []string{"inference_main", "infer_tool", "slice_inference", "in infer"}, If: func(c *ledger.Case) bool { return !c.Training() },
 			Cause: cause.ContextTooLong, Weight: cause.Strong,
-			Headline: "ran out of graphics memory[[ ({total})]] while converting[[ a section of {seconds} seconds]]",
+			Headline: "ran out of GPU memory[[ ({total})]] while converting[[ a section of {seconds} seconds]]",
 			Figures:  longSegment,
 			Means:    "Without `--clip` the song is only cut at its pauses, and music or noise under the voice hides them. Memory in the encoder grows with the square of a section's length.[[ At 20 seconds, {asked} would shrink to {at20}.]]",
 			Not:      "`batch_size` in config.json: it is for training only.",
@@ -221,7 +221,7 @@ var GPTSoVITS = program.Program{
 	Cards: cards(
 		cause.Card{
 			ID: "gpt-sovits/training", Kinds: onCard, Said: []string{"s2_train", "s1_train", "train_and_evaluate"}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-			Headline: "ran out of graphics memory[[ ({total})]] in training",
+			Headline: "ran out of GPU memory[[ ({total})]] in training",
 			Means:    "The page suggests a batch size from the total size of the card (half its GB, an eighth for v3 and v4). It does not count other programs on the card or long clips.",
 			Cures: []cause.Cure{
 				cure("lower_batch_size", "Halve the batch size", "ui", "1B-Fine-tuned training: Batch size per GPU: half of the suggested value, then 1. v3: gradient checkpointing on", "Slower."),
@@ -233,7 +233,7 @@ var GPTSoVITS = program.Program{
 		cause.Card{
 			ID: "gpt-sovits/speaking", Kinds: onCard, Said: []string{"inference_webui", "TTS_infer_pack", "get_tts_wav", "api_v2.py"}, If: func(c *ledger.Case) bool { return !c.Training() },
 			Cause: cause.BatchTooLarge, Weight: cause.Strong,
-			Headline: "ran out of graphics memory[[ ({total})]] while it spoke",
+			Headline: "ran out of GPU memory[[ ({total})]] while it spoke",
 			Means:    "Text that is not sliced is spoken all at once. The fast inference also speaks several slices at the same time.",
 			Cures: []cause.Cure{
 				cure("lower_resolution", "Slice the text, set batch size 1", "ui", "How to slice the sentence: Slice by every punct. In the fast inference and api_v2: batch_size 1", "Slower."),
@@ -257,7 +257,7 @@ var F5TTS = program.Program{
 	},
 	Cards: cards(cause.Card{
 		ID: "f5-tts/training", Kinds: onCard, Said: []string{"finetune_cli", "f5_tts/model/trainer.py", "f5_tts/train", `f5_tts\train`, `f5_tts\model\trainer.py`}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory[[ ({total})]] in training",
+		Headline: "ran out of GPU memory[[ ({total})]] in training",
 		Means:    "F5-TTS counts a batch in frames, not in clips. The default of 3200 frames is about 34 seconds of speech on each card.",
 		Cures: []cause.Cure{
 			cure("lower_batch_size", "Halve `--batch_size_per_gpu`", "config", "--batch_size_per_gpu 1600 --batch_size_type frame --max_samples 16   # default 3200 frames", "Slower."),
@@ -279,7 +279,7 @@ var AudioCraft = program.Program{
 	},
 	Cards: cards(cause.Card{
 		ID: "audiocraft/generate", Kinds: onCard, Said: []string{"audiocraft/models", `audiocraft\models`, "audiocraft/modules", "musicgen"}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory[[ ({total})]]",
+		Headline: "ran out of GPU memory[[ ({total})]]",
 		Means:    "MusicGen generates all descriptions of a call at once, with a cache that grows with the duration. Its authors recommend 16 GB for the medium model; small needs less.",
 		Cures: []cause.Cure{
 			cure("lower_resolution", "Generate shorter music, one description per call", "python", "model.set_generation_params(duration=10)\nwav = model.generate([descriptions[0]])", "Several calls."),
@@ -311,7 +311,7 @@ var Demucs = program.Program{
 				}
 				return map[string]string{"old": "", "new": "Versions before 3.0.3 also keep the whole song and its stems on the card."}
 			},
-			Headline: "ran out of graphics memory[[ ({total})]] while it separated a song",
+			Headline: "ran out of GPU memory[[ ({total})]] while it separated a song",
 			Means:    "[[{old} ]]Demucs works on segments of some seconds, unless you use `--no-split`. Its README says at least 3 GB, and about 7 GB with the defaults.[[ {new}]]",
 			Cures: []cause.Cure{
 				{Fix: "upgrade_version", Title: "Update Demucs", If: wholeSong, Told: "Since 3.0.3 song and stems stay in RAM. If that is not enough, add `--segment 10` (3.0.5 and later).", Kind: "shell", Text: "python -m pip install -U demucs", Cost: "Some minutes."},
@@ -325,7 +325,7 @@ var Demucs = program.Program{
 		cause.Card{
 			ID: "demucs/load", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, If: func(c *ledger.Case) bool { return c.In("demucs") && c.Phase == "load" },
 			Cause: cause.ModelTooLarge, Weight: cause.Decisive,
-			Headline: "ran out of graphics memory[[ ({total})]] while it loaded the model",
+			Headline: "ran out of GPU memory[[ ({total})]] while it loaded the model",
 			Means:    "The model itself did not fit. Versions before 3 need 8 GB for `demucs` and 4 GB for `tasnet`; later ones 3 GB with a short `--segment`.",
 			Cures: []cause.Cure{
 				{Fix: "upgrade_version", Title: "Update Demucs, and use short segments", If: func(c *ledger.Case) bool { return framed(c, "(model_path)") }, Told: "This Demucs is older than version 3. Run `python -m pip install -U demucs`, then `demucs --segment 7 song.mp3`.", Cost: "A download."},

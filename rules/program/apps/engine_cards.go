@@ -85,7 +85,7 @@ var EngineCards = []cause.Card{
 		ID: "other/mkl", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"mkl_malloc: failed to allocate memory"}, If: alone,
 		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "ran out of system memory (RAM) in Intel's math library",
-		Means:    "This message of Intel MKL is about RAM, not graphics memory. NumPy from Anaconda, PyTorch on the CPU and CTranslate2 (faster-whisper, WhisperX) use MKL. On Windows the limit is RAM plus page file, so it can fail with RAM still free.",
+		Means:    "This message of Intel MKL is about RAM, not GPU memory. NumPy from Anaconda, PyTorch on the CPU and CTranslate2 (faster-whisper, WhisperX) use MKL. On Windows the limit is RAM plus page file, so it can fail with RAM still free.",
 		Not:      "A graphics card with more memory: RAM ran out.",
 		Cures: []cause.Cure{
 			{Fix: "close_other_apps", Title: "Close other programs, or restart the computer", Ways: []cause.Way{
@@ -104,7 +104,7 @@ var EngineCards = []cause.Card{
 	{
 		ID: "other/ctranslate2", Kinds: []fact.Kind{fact.PlainDevice}, Said: []string{"CUDA failed with error out of memory"}, If: alone,
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory in CTranslate2 (the engine of faster-whisper)",
+		Headline: "ran out of GPU memory in CTranslate2 (the engine of faster-whisper)",
 		Means:    "Either the model is too large for the card, or something else fills the card; the message does not say. Whisper large has 6.2 GB of weights at float32, 3.1 at float16, 1.6 at int8, and needs 1 to 2 GB more to work. Cards without fast float16 (GTX 10 series) use float32 by default.",
 		Cures: []cause.Cure{
 			{Fix: "use_lower_quant", Title: "Compute at 8 bit", Ways: []cause.Way{

@@ -31,7 +31,7 @@ var FaceFusion = program.Program{
 		cause.Card{
 			ID: "facefusion/full-before", Kinds: arenas, If: when.All(func(c *ledger.Case) bool { return c.In("facefusion") }, crumb), Cause: cause.RetainedMemory, Weight: cause.Strong,
 			Headline: "could not get even {asked}: memory was already full",
-			Means:    "Such a small request did not fill the memory. Models and threads of this program did, or another program. The message does not say whether RAM or graphics memory is full.",
+			Means:    "Such a small request did not fill the memory. Models and threads of this program did, or another program. The message does not say whether RAM or GPU memory is full.",
 			Cures: append(again("FaceFusion"),
 				bothMemories,
 				cause.Cure{Fix: "lower_parallel", Title: "Use one thread and one processor at a time", Told: "On its page set Execution Thread Count 1. Tick face_swapper alone; run the enhancers afterwards.", Cost: "Slower."},
@@ -99,7 +99,7 @@ var RoopUnleashed = program.Program{
 	Cards: cards(
 		cause.Card{
 			ID: "roop-unleashed/ram", Kinds: offRAM, If: func(c *ledger.Case) bool { return c.In("roop-unleashed") }, Cause: cause.HostMemory, Weight: cause.Strong,
-			Headline: "ran out of system memory (RAM), not graphics memory",
+			Headline: "ran out of system memory (RAM), not GPU memory",
 			Means:    "Models are read into RAM before they go to the card. Frames are in RAM too, several for each thread.[[ {torn}]]", Figures: tornFile,
 			Not: "A graphics card with more memory: RAM ran out.",
 			Cures: append(again("roop-unleashed"),

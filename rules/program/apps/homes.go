@@ -31,7 +31,7 @@ var (
 		Cards: cards(
 			cause.Card{
 				ID: "immich/models", Kinds: served, If: func(c *ledger.Case) bool { return !ledger.Roomy(c) }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
-				Headline: "ran out of graphics memory", Means: "Smart search, faces and text recognition use separate models, which stay loaded for some minutes, and several pictures are processed at once. An integrated GPU uses the computer's RAM.",
+				Headline: "ran out of GPU memory", Means: "Smart search, faces and text recognition use separate models, which stay loaded for some minutes, and several pictures are processed at once. An integrated GPU uses the computer's RAM.",
 				Cures: fixes("lower_parallel", "use_smaller_model", "cpu_offload"), Sources: []string{"immich/docs/docs/install/environment-variables.md"},
 			},
 			ramFilled("immich", "Each worker of the machine learning container loads all models and keeps them for `MACHINE_LEARNING_MODEL_TTL` seconds. The container may also have a memory limit below the machine's RAM.", "", "immich/docs/docs/install/environment-variables.md", "lower_parallel", "use_smaller_model", "empty_cache"),
@@ -53,7 +53,7 @@ var (
 		Cards: cards(
 			cause.Card{
 				ID: "frigate/card", Kinds: served, If: func(c *ledger.Case) bool { return !ledger.Roomy(c) }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
-				Headline: "ran out of graphics memory", Means: "Object detector, enrichments (search, faces, plates) and the decoding of each camera share the card. Often a media server or a language model uses it too.",
+				Headline: "ran out of GPU memory", Means: "Object detector, enrichments (search, faces, plates) and the decoding of each camera share the card. Often a media server or a language model uses it too.",
 				Cures: fixes("use_smaller_model", "lower_parallel", "close_other_apps"), Sources: []string{"frigate/docs/docs/configuration/semantic_search.md"},
 			},
 			ramFilled("frigate", "Frigate keeps decoded frames of all cameras in shared memory, and recordings in a tmpfs before they are written. Both count as RAM of the container, and so do the models of the enrichments.", "", "frigate/docs/docs/frigate/installation.md", "use_smaller_model", "lower_parallel", "raise_memory_limit"),

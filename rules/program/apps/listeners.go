@@ -11,7 +11,7 @@ import (
 func listens(name, means, source string, own ...string) cause.Card {
 	return cause.Card{
 		ID: name + "/model", Kinds: onCard, If: func(c *ledger.Case) bool { return !ledger.Roomy(c) }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory[[ ({total})]] with its speech model", Means: means,
+		Headline: "ran out of GPU memory[[ ({total})]] with its speech model", Means: means,
 		Cures: looking(seen, fixes(own...)), Sources: []string{source},
 	}
 }
@@ -32,7 +32,7 @@ var (
 		Cards: cards(
 			cause.Card{
 				ID: "whisperjav/fidelity", Kinds: onCard, Said: []string{"fidelity_pipeline"}, Cause: cause.ModelTooLarge, Weight: cause.Decisive,
-				Headline: "ran out of graphics memory[[ ({total})]] in the mode fidelity",
+				Headline: "ran out of GPU memory[[ ({total})]] in the mode fidelity",
 				Means:    "The mode fidelity runs OpenAI's original Whisper; its large model needs about 10 GB. The other modes run the same models on CTranslate2 with far less memory.",
 				Cures: []cause.Cure{
 					{Fix: "use_lower_quant", Title: "Choose the mode balanced, or faster", Told: "Use `--mode balanced`, or choose it in the window. On 4 GB add `--compute-type int8`.", Cost: "Slightly different timing."},

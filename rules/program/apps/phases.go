@@ -47,12 +47,12 @@ func phase(id, headline, means, not, source string, when func(*ledger.Case) bool
 
 // learning is a program in training.
 func learning(name, means, not, source string, cures ...string) cause.Card {
-	return phase(name+"/train", "ran out of graphics memory[[ ({total})]] in training", means, not, source, (*ledger.Case).Training, fixes(cures...))
+	return phase(name+"/train", "ran out of GPU memory[[ ({total})]] in training", means, not, source, (*ledger.Case).Training, fixes(cures...))
 }
 
 // working is a program in use.
 func working(name, doing, means, not, source string, cures ...string) cause.Card {
-	k := phase(name+"/use", "ran out of graphics memory[[ {while}]]", means, not, source, func(c *ledger.Case) bool { return !c.Training() && c.Phase != "load" }, fixes(cures...))
+	k := phase(name+"/use", "ran out of GPU memory[[ {while}]]", means, not, source, func(c *ledger.Case) bool { return !c.Training() && c.Phase != "load" }, fixes(cures...))
 	k.Figures = while(doing)
 	return k
 }
@@ -65,7 +65,7 @@ func while(doing string) func(*ledger.Case) map[string]string {
 
 // opening is a program whose models found no room.
 func opening(name, means, not, source string, cures ...string) cause.Card {
-	k := phase(name+"/weights", "ran out of graphics memory[[ ({total})]] while it loaded its models", means, not, source, func(c *ledger.Case) bool { return c.Phase == "load" }, fixes(cures...))
+	k := phase(name+"/weights", "ran out of GPU memory[[ ({total})]] while it loaded its models", means, not, source, func(c *ledger.Case) bool { return c.Phase == "load" }, fixes(cures...))
 	k.Cause = cause.ModelTooLarge
 	return k
 }

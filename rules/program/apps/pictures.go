@@ -26,7 +26,7 @@ var EasyDiffusion = program.Program{
 	},
 	Cards: cards(cause.Card{
 		ID: "easy-diffusion/card", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("easy-diffusion") }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory[[ ({total})]]",
+		Headline: "ran out of GPU memory[[ ({total})]]",
 		Means:    "The setting GPU Memory Usage decides which parts of the model stay on the card: Balanced by default, Low for cards with 3 to 4 GB. A large initial image needs more memory too.",
 		Not:      "`--medvram` and other flags of AUTOMATIC1111: Easy Diffusion has this setting instead.",
 		Cures: []cause.Cure{
@@ -55,12 +55,12 @@ var SwarmUI = program.Program{
 		cause.Card{
 			ID: "swarmui/decode", Kinds: append([]fact.Kind{fact.ComfyUnload, fact.ComfyTips, fact.ComfyVAE}, onCard...), Said: []string{"vae.decode(", "SwarmKSampler decode", "VAEDecode", "regular VAE decoding"},
 			If: inSwarm, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-			Headline: "ran out of graphics memory[[ ({total})]] in the VAE",
+			Headline: "ran out of GPU memory[[ ({total})]] in the VAE",
 			Means:    "The VAE, which makes the final image, failed in the ComfyUI that SwarmUI runs. Its memory grows with the resolution and, for video, with the frames.",
 			Not:      "Fewer steps: they cost time, not memory.",
 			Cures: []cause.Cure{
 				cure("vae_tiling", "Decode in tiles (VAE Tile Size)", "ui", "Display Advanced Options, Advanced Sampling: VAE Tile Size 256; video: VAE Temporal Tile Size 16", "Some seconds."),
-				cure("lowvram_mode", "Reserve graphics memory (`--reserve-vram`)", "ui", "Server, Backends, the ComfyUI backend: ExtraArgs: --reserve-vram 2", "Slower."),
+				cure("lowvram_mode", "Reserve GPU memory (`--reserve-vram`)", "ui", "Server, Backends, the ComfyUI backend: ExtraArgs: --reserve-vram 2", "Slower."),
 			},
 			Sources: []string{"https://github.com/mcmonkeyprojects/SwarmUI/blob/master/src/Text2Image/T2IParamTypes.cs"},
 		},
@@ -71,17 +71,17 @@ var SwarmUI = program.Program{
 			Cures: []cause.Cure{
 				cure("use_mmap", "Turn pinned memory off (`--disable-pinned-memory`)", "ui", "Server, Backends, the ComfyUI backend: ExtraArgs: --disable-pinned-memory, then save to restart it", "Somewhat slower."),
 				{Fix: "raise_pagefile", Title: "Look at RAM, enlarge the page file", Told: "Watch Task Manager, Performance, Memory. If \"Committed x / y\" is nearly full, run `sysdm.cpl`: Advanced, Performance: Settings, Advanced, Virtual memory: 16384 to 49152 MB. Restart.", Cost: "Free to look.", If: (*ledger.Case).Windows},
-				cure("lowvram_mode", "Reserve graphics memory (`--reserve-vram`)", "ui", "Server, Backends, the ComfyUI backend: ExtraArgs: --reserve-vram 2 (ComfyUI of 2026: --vram-headroom 2)", "Slower."),
+				cure("lowvram_mode", "Reserve GPU memory (`--reserve-vram`)", "ui", "Server, Backends, the ComfyUI backend: ExtraArgs: --reserve-vram 2 (ComfyUI of 2026: --vram-headroom 2)", "Slower."),
 			},
 			Sources: []string{"https://github.com/mcmonkeyprojects/SwarmUI/issues/1114", "https://github.com/Comfy-Org/ComfyUI/issues/10662", "https://github.com/Comfy-Org/ComfyUI/blob/master/comfy/cli_args.py"},
 		},
 		cause.Card{
 			ID: "swarmui/sample", Kinds: append([]fact.Kind{fact.ComfyUnload, fact.ComfyTips}, onCard...), If: inSwarm, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-			Headline: "ran out of graphics memory[[ ({total})]] in its ComfyUI",
-			Means:    "The ComfyUI that SwarmUI runs ran out of graphics memory. You set its options on SwarmUI's page under Server, Backends, not in a .bat file.",
+			Headline: "ran out of GPU memory[[ ({total})]] in its ComfyUI",
+			Means:    "The ComfyUI that SwarmUI runs ran out of GPU memory. You set its options on SwarmUI's page under Server, Backends, not in a .bat file.",
 			Cures: []cause.Cure{
 				cure("lower_resolution", "Lower the resolution, one image at a time", "ui", "Lower Resolution (SD 1.5 512x512, SDXL and Flux 1024x1024), Images 1; video: fewer Frames. Refine afterwards with Refiner Do Tiling", "Less detail at once."),
-				cure("lowvram_mode", "Reserve graphics memory (`--reserve-vram`)", "ui", "Server, Backends, the ComfyUI backend: ExtraArgs: --reserve-vram 2 (ComfyUI of 2026: --vram-headroom 2)", "Slower."),
+				cure("lowvram_mode", "Reserve GPU memory (`--reserve-vram`)", "ui", "Server, Backends, the ComfyUI backend: ExtraArgs: --reserve-vram 2 (ComfyUI of 2026: --vram-headroom 2)", "Slower."),
 				cure("use_lower_quant", "Use an fp8 or GGUF model", "ui", "Models: an fp8 file of the same model, or a GGUF (Q4_K_S to Q8_0)", "Slight loss of quality."),
 			},
 			Sources: []string{"https://github.com/mcmonkeyprojects/SwarmUI/blob/master/src/BuiltinExtensions/ComfyUIBackend/ComfyUISelfStartBackend.cs"},
@@ -103,7 +103,7 @@ var Deforum = program.Program{
 	},
 	Cards: cards(cause.Card{
 		ID: "deforum/frame", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("deforum") }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory[[ ({total})]] while it rendered a frame",
+		Headline: "ran out of GPU memory[[ ({total})]] while it rendered a frame",
 		Means:    "Deforum renders one frame after another. In 3D mode a depth model is on the card beside Stable Diffusion; with optical flow also RAFT.",
 		Not:      "Fewer frames: every frame needs the same memory.",
 		Cures: []cause.Cure{
@@ -141,7 +141,7 @@ var Dreambooth = program.Program{
 	},
 	Cards: cards(cause.Card{
 		ID: "sd-dreambooth-extension/training", Kinds: onCard, Said: []string{"sd_dreambooth_extension", "Injecting trainable lora", "OOM Detected, reducing batch/grad size", "Preparing dataset with buckets", "Concept requires "}, If: func(c *ledger.Case) bool { return c.In("sd-dreambooth-extension") }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory[[ ({total})]] in training",
+		Headline: "ran out of GPU memory[[ ({total})]] in training",
 		Means:    "The training and, if it is loaded, the web UI's own model share the card. [[{checkpointed} ]][[{lora} ]]Training the text encoder too may not work below 12 GB.",
 		Figures: func(c *ledger.Case) map[string]string {
 			out := map[string]string{"checkpointed": "", "checkpointing": "Gradient Checkpointing on", "lora": "Without LoRA all weights are trained, which needs most.", "use": "Use LORA"}
@@ -179,7 +179,7 @@ var EveryDream = program.Program{
 	},
 	Cards: cards(cause.Card{
 		ID: "everydream/training", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("everydream") }, Cause: cause.TrainingStateTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory[[ ({total})]] in training",
+		Headline: "ran out of GPU memory[[ ({total})]] in training",
 		Means:    "EveryDream trains all weights of the model and, unless turned off, its text encoder. For SD 1.5 weights, gradients and optimizer state take about 10 GB with the 8-bit optimizer, 16 with plain AdamW.",
 		Cures: []cause.Cure{
 			cure("gradient_checkpointing", "Turn on gradient checkpointing, batch size 1", "config", "--batch_size 1 --gradient_checkpointing --resolution 512", "A third slower."),
@@ -223,9 +223,9 @@ var Roop = program.Program{
 	},
 	Cards: cards(cause.Card{
 		ID: "roop/ram", Kinds: offRAM, If: func(c *ledger.Case) bool { return c.In("roop") }, Cause: cause.HostMemory, Weight: cause.Decisive,
-		Headline: "ran out of system memory (RAM), not graphics memory",
+		Headline: "ran out of system memory (RAM), not GPU memory",
 		Means:    "Each thread keeps its own frame at full size, and several copies of it while it works. So many threads and large frames (4K) need much RAM.",
-		Not:      "Settings for graphics memory: RAM ran out.",
+		Not:      "Settings for GPU memory: RAM ran out.",
 		Cures: []cause.Cure{
 			{Fix: "lower_parallel", Title: "Use one thread", Told: "Add to your command:", Kind: "config", Text: "--execution-threads 1 --temp-frame-format jpg", Cost: "Slower."},
 			{Fix: "lower_resolution", Title: "Scale the video down", Kind: "shell", Text: "ffmpeg -i target.mp4 -vf scale=-2:1080 smaller.mp4", Cost: "Detail."},

@@ -64,7 +64,7 @@ var (
 		Cards: cards(
 			working("marker", "while it converted", "By Marker's README a worker needs up to 5 GB of the card, 3.5 on average. `marker` starts one for each 7 GB of the card (5 workers before version 1.8), `marker_single` only one.", "", "marker/README.md", "lower_parallel", "lower_batch_size", "close_other_apps"),
 			opening("marker", "Each worker loads all models (3.5 to 5 GB of the card). `marker` starts one for each 7 GB of the card (5 workers before version 1.8), `marker_single` only one.", "A shorter PDF: loading the models failed.", "marker/README.md", "lower_parallel", "close_other_apps", "cpu_offload"),
-			ramFilled("marker", "Each worker renders every page at two resolutions and keeps them until the document is done. So long PDFs and many workers need much RAM.", "Smaller batches: they save graphics memory, not RAM.", "marker/README.md", "lower_num_workers", "lower_parallel"),
+			ramFilled("marker", "Each worker renders every page at two resolutions and keeps them until the document is done. So long PDFs and many workers need much RAM.", "Smaller batches: they save GPU memory, not RAM.", "marker/README.md", "lower_num_workers", "lower_parallel"),
 		),
 	}
 	// Docling is IBM's.
@@ -101,7 +101,7 @@ var (
 		Titles: map[string]string{"lower_batch_size": "Lower `MINERU_VIRTUAL_VRAM_SIZE`", "use_smaller_model": "Use the pipeline backend, without formulas and tables"},
 		Like:   []*program.Program{&Pages},
 		Cards: cards(
-			ramFilled("mineru", "MinerU renders the pages of a whole batch of documents and keeps them until they are analysed. Long PDFs can need tens of GB.", "`MINERU_VIRTUAL_VRAM_SIZE`: it saves graphics memory, not RAM.", "MinerU/docs/en/usage/cli_tools.md", "lower_num_workers", "lower_parallel"),
+			ramFilled("mineru", "MinerU renders the pages of a whole batch of documents and keeps them until they are analysed. Long PDFs can need tens of GB.", "`MINERU_VIRTUAL_VRAM_SIZE`: it saves GPU memory, not RAM.", "MinerU/docs/en/usage/cli_tools.md", "lower_num_workers", "lower_parallel"),
 			working("mineru", "while it analysed pages", "The pipeline backend sets its batch size from the total size of the card, not from what is free. VLM backends reserve half of the card for vLLM or LMDeploy as well.", "", "MinerU/mineru/backend/pipeline/pipeline_analyze.py", "lower_batch_size", "close_other_apps", "use_smaller_model"),
 		),
 	}

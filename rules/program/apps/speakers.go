@@ -14,7 +14,7 @@ func spoken(name string) cause.Card {
 	return cause.Card{
 		ID: name + "/work", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In(name) && !c.Training() && c.Phase != "load" }, Unsaid: []string{"in __init__", "in load_state_dict", "in load_checkpoint", "setup_caches", "in from_pretrained"},
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory[[ ({total})]]",
+		Headline: "ran out of GPU memory[[ ({total})]]",
 		Means:    "Memory grows with the length of the text that is spoken at once, and with the length of the reference recording. A second worker or window of the same program loads the model again.",
 		Cures: []cause.Cure{
 			{Fix: "lower_resolution", Title: "Use shorter text and a shorter reference", Told: "Use one or two sentences at a time, a reference of 5 to 15 seconds, batch size 1, and one request at a time.", Cost: "Several parts to join."},
@@ -31,7 +31,7 @@ func unloaded(name string) cause.Card {
 	k := cause.Card{
 		ID: name + "/load", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In(name) && !c.Training() }, Said: []string{"in __init__", "in load_state_dict", "in load_checkpoint", "in from_pretrained"},
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory while it loaded its models[[ ({total})]]",
+		Headline: "ran out of GPU memory while it loaded its models[[ ({total})]]",
 		Means:    "It failed while models went to the card, before any text was spoken. There are usually several: a language model, one for the sound, often one for the voice.",
 		Not:      "Shorter text or a shorter reference: loading the models failed.",
 		Cures: []cause.Cure{
@@ -75,7 +75,7 @@ var FishSpeech = program.Program{
 	Cards: cards(cause.Card{
 		ID: "fish-speech/cache", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync, fact.CUDAError}, Said: []string{"setup_caches", "launch_thread_safe_queue", "init_model"},
 		Cause: cause.ContextTooLong, Weight: cause.Strong,
-		Headline: "ran out of graphics memory while it loaded its model and KV cache",
+		Headline: "ran out of GPU memory while it loaded its model and KV cache",
 		Means:    "After the weights, Fish Speech reserves a KV cache for the whole `max_seq_len` in the model's config.json, however short your text is. With S2-Pro that is 32,768 tokens: about 4.5 GB beside 8.5 GB of weights.",
 		Not:      "Shorter text or a smaller `--max-new-tokens`: the cache does not depend on them.",
 		Cures: []cause.Cure{
@@ -94,7 +94,7 @@ var ACEStep = program.Program{
 	Like:   []*program.Program{&Voices},
 	Cards: cards(cause.Card{
 		ID: "ace-step/song", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("ace-step") && !c.Training() }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory[[ ({total})]]",
+		Headline: "ran out of GPU memory[[ ({total})]]",
 		Means:    "A language model, the diffusion model (2B about 4.7 GB, XL about 9) and a decoder share the card. Song length and batch size come on top. For 1.5 the project recommends: up to 6 GB offload, INT8 and no language model; 6 to 12 GB the 0.6B one; 12 to 24 GB the 1.7B one.",
 		Not:      "Fewer steps: they cost time, not memory.",
 		Cures: []cause.Cure{

@@ -47,7 +47,7 @@ var (
 			learning("ai-voice-cloning", "Training keeps the speech model, its optimizer and a whole batch of clips on the card. Memory grows with the batch size and the longest clip.", "Low VRAM in Settings: it only affects generating.", "ai-voice-cloning/src/webui.py", "lower_batch_size", "lower_resolution", "close_other_apps"),
 			cause.Card{
 				ID: "ai-voice-cloning/models", Kinds: onCard, Unsaid: []string{"Workspace can't be allocated"}, If: func(c *ledger.Case) bool { return !c.Training() && !ledger.Roomy(c) }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
-				Headline: "ran out of graphics memory[[ ({total})]] with its voice models", Means: "Tortoise consists of several models, and the program keeps all of them loaded; after Prepare Dataset also Whisper. With Low VRAM only the model in use is on the card.",
+				Headline: "ran out of GPU memory[[ ({total})]] with its voice models", Means: "Tortoise consists of several models, and the program keeps all of them loaded; after Prepare Dataset also Whisper. With Low VRAM only the model in use is on the card.",
 				Cures: fixes("lowvram_mode", "use_smaller_model", "close_other_apps"), Sources: []string{"ai-voice-cloning/src/utils.py"},
 			},
 		),
@@ -65,7 +65,7 @@ var (
 		},
 		Titles: map[string]string{"restart_session": "Restart it", "close_other_apps": "Close what else uses the card"},
 		Like:   []*program.Program{&Voices},
-		Cards: cards(ownModel("voicestudio/models", "ran out of graphics memory", "Speech recognition, translation and the voice engine take turns on the card. Its readme asks for at least 4 GB, and 8 GB for the default workflow.",
+		Cards: cards(ownModel("voicestudio/models", "ran out of GPU memory", "Speech recognition, translation and the voice engine take turns on the card. Its readme asks for at least 4 GB, and 8 GB for the default workflow.",
 			"VoiceStudio/README.md", fixes("restart_session", "close_other_apps", "use_smaller_model", "cpu_offload")...)),
 	}
 	// AllTalk is a server for XTTS.
@@ -83,7 +83,7 @@ var (
 			learning("alltalk", "Finetuning XTTS keeps the model, its optimizer and a batch of clips on the card. Long clips need most.", "Low VRAM: it only affects speaking.", "alltalk_tts/finetune.py", "lower_batch_size", "lower_resolution", "close_other_apps"),
 			cause.Card{
 				ID: "alltalk/beside", Kinds: onCard, If: func(c *ledger.Case) bool { return !c.Training() && !ledger.Roomy(c) }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
-				Headline: "ran out of graphics memory[[ ({total})]] for its voice model", Means: "XTTS needs 3 to 4 GB. Often a language model already fills the card. Then that model must be smaller, or the two must take turns.",
+				Headline: "ran out of GPU memory[[ ({total})]] for its voice model", Means: "XTTS needs 3 to 4 GB. Often a language model already fills the card. Then that model must be smaller, or the two must take turns.",
 				Cures: []cause.Cure{
 					{Fix: "lowvram_mode", Title: "Turn on Low VRAM"},
 					{Fix: "use_smaller_model", Title: "Let the language model use 4 GB less", Told: "In its program set fewer layers on the card, a shorter context or a smaller quant."},
@@ -103,7 +103,7 @@ var (
 		},
 		Titles: map[string]string{"use_smaller_model": "Choose a lighter engine"}, Costs: map[string]string{"use_smaller_model": "Plainer voices; no cloning."},
 		Like:  []*program.Program{&Voices},
-		Cards: cards(ownModel("ebook2audiobook/engine", "ran out of graphics memory[[ ({total})]] in its voice engine", "The book is read sentence by sentence, so its length does not matter. The engine does: by the program's own table XTTS needs 4 GB and Bark 6.", "ebook2audiobook/lib/conf_models.py", fixes("close_other_apps", "use_smaller_model", "cpu_offload")...)),
+		Cards: cards(ownModel("ebook2audiobook/engine", "ran out of GPU memory[[ ({total})]] in its voice engine", "The book is read sentence by sentence, so its length does not matter. The engine does: by the program's own table XTTS needs 4 GB and Bark 6.", "ebook2audiobook/lib/conf_models.py", fixes("close_other_apps", "use_smaller_model", "cpu_offload")...)),
 	}
 	// SeedVC converts voices.
 	SeedVC = program.Program{
@@ -134,7 +134,7 @@ var (
 		},
 		Titles: map[string]string{"lower_context": "Make fewer sections of the song in one run", "lower_batch_size": "Lower the batch of stage 2"}, Costs: map[string]string{"lower_context": "A shorter song.", "lower_batch_size": "Slower."},
 		Like:  []*program.Program{&Voices},
-		Cards: cards(ownModel("yue/song", "ran out of graphics memory[[ ({total})]] while it made the song", "Stage 1 is a 7B model (14 GB at 16 bit); its context grows with every section of the lyrics. Stage 2 is a 1B model that works on several parts at once.", "YuE/README.md", fixes("lower_context", "lower_batch_size", "close_other_apps")...)),
+		Cards: cards(ownModel("yue/song", "ran out of GPU memory[[ ({total})]] while it made the song", "Stage 1 is a 7B model (14 GB at 16 bit); its context grows with every section of the lyrics. Stage 2 is a 1B model that works on several parts at once.", "YuE/README.md", fixes("lower_context", "lower_batch_size", "close_other_apps")...)),
 	}
 	// DiffRhythm makes songs in one go.
 	DiffRhythm = program.Program{
@@ -147,7 +147,7 @@ var (
 		},
 		Titles: map[string]string{"vae_tiling": "Decode in chunks (`--chunked`)", "lower_context": "Make a shorter song"}, Costs: map[string]string{"vae_tiling": "Hardly any time.", "lower_context": "A song of 95 seconds."},
 		Like:  []*program.Program{&Voices},
-		Cards: cards(ownModel("diffrhythm/song", "ran out of graphics memory[[ ({total})]] while it made the song", "DiffRhythm makes the whole song at once. Decoding it into sound, if not in chunks, needs most memory.", "DiffRhythm/infer/infer.py", fixes("vae_tiling", "lower_context", "close_other_apps")...)),
+		Cards: cards(ownModel("diffrhythm/song", "ran out of GPU memory[[ ({total})]] while it made the song", "DiffRhythm makes the whole song at once. Decoding it into sound, if not in chunks, needs most memory.", "DiffRhythm/infer/infer.py", fixes("vae_tiling", "lower_context", "close_other_apps")...)),
 	}
 	// MMAudio makes sound for videos.
 	MMAudio = program.Program{
@@ -179,7 +179,7 @@ var (
 		Like: []*program.Program{&Voices},
 		Cards: cards(cause.Card{
 			ID: "zipvoice/batch", Kinds: onCard, If: func(c *ledger.Case) bool { return !ledger.Crowded(c) && !ledger.Roomy(c) }, Cause: cause.ContextTooLong, Weight: cause.Strong,
-			Headline: "ran out of graphics memory[[ ({total})]]", Means: "A training batch has `--max-duration` seconds of sound, and every sample in it needs as much memory as the longest one. In attention a sample twice as long needs four times as much.",
+			Headline: "ran out of GPU memory[[ ({total})]]", Means: "A training batch has `--max-duration` seconds of sound, and every sample in it needs as much memory as the longest one. In attention a sample twice as long needs four times as much.",
 			Cures: []cause.Cure{{Fix: "lower_context"}, {Fix: "lower_batch_size"}}, Sources: []string{"ZipVoice/zipvoice/models/modules/zipformer.py", "ZipVoice/egs/zipvoice/run_finetune.sh"},
 		}),
 	}

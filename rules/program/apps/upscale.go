@@ -34,7 +34,7 @@ var RealESRGAN = program.Program{
 	},
 	Cards: cards(cause.Card{
 		ID: "real-esrgan/tile", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("real-esrgan") && !training(c) }, Cause: cause.BatchTooLarge, Weight: cause.Decisive,
-		Headline: "ran out of graphics memory[[ ({total})]] while it enlarged an image",
+		Headline: "ran out of GPU memory[[ ({total})]] while it enlarged an image",
 		Means:    "{tiled} Memory grows with the pixels of the input image or tile.[[ {attribute}]]",
 		Figures:  esrganFigures,
 		Not:      "A lower `--outscale`: the model always enlarges by its own factor; the result is scaled down afterwards.",
@@ -141,7 +141,7 @@ var UVR = program.Program{
 		{
 			ID: "uvr/room-left", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(inUVR, ledger.Roomy), Cause: cause.HostMemory, Weight: cause.Strong,
 			Headline: "could not get {asked} although {free} of the card was free",
-			Means:    "The card was not full. On Windows graphics memory also counts against RAM plus page file; when those are full, it fails like this. Otherwise another program used the card for a moment, or the driver has a bug. UVR's line that the card might not be supported comes with every such error.",
+			Means:    "The card was not full. On Windows GPU memory also counts against RAM plus page file; when those are full, it fails like this. Otherwise another program used the card for a moment, or the driver has a bug. UVR's line that the card might not be supported comes with every such error.",
 			Cures: []cause.Cure{
 				{Fix: "raise_pagefile", Title: "Restart Windows, then enlarge the page file", Told: "If it works after the restart, RAM was probably full. Then press Win+R, run `sysdm.cpl`: Advanced, Performance: Settings, Advanced, Virtual memory: System managed size, or 16384 to 32768 MB on an SSD.", Cost: "Disk space."},
 				uvrOffCard,
@@ -152,7 +152,7 @@ var UVR = program.Program{
 		{
 			ID: "uvr/ram", Kinds: offRAM, If: inUVR, Cause: cause.HostMemory, Weight: cause.Decisive,
 			Headline: "ran out of system memory (RAM)",
-			Means:    "RAM ran out, not graphics memory. UVR keeps the whole song in RAM, once for each stem; an ensemble keeps several results.",
+			Means:    "RAM ran out, not GPU memory. UVR keeps the whole song in RAM, once for each stem; an ensemble keeps several results.",
 			Cures: []cause.Cure{
 				{Fix: "lower_resolution", Title: "Cut the file, and separate one stem only", Told: "Cut it into parts of at most 10 minutes. Tick Vocals Only or Instrumental Only; use no ensemble.", Cost: "Joining the parts."},
 				managePage,
@@ -162,8 +162,8 @@ var UVR = program.Program{
 		},
 		{
 			ID: "uvr/card", Kinds: ortKinds, Said: []string{"Process: Demucs", "Process: MDX-Net", "Process: VR Arc", "UVR.py", "Ultimate Vocal Remover", "Full Application Settings:", "is_gpu_conversion:"}, Figures: uvrProcess, If: func(c *ledger.Case) bool { return inUVR(c) && !ledger.Roomy(c) && !c.Root(inRAM...) }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-			Headline: "ran out of graphics memory[[ ({total})]]",
-			Means:    "UVR works on a song in segments. Segment size and batch size decide how much graphics memory it needs.",
+			Headline: "ran out of GPU memory[[ ({total})]]",
+			Means:    "UVR works on a song in segments. Segment size and batch size decide how much GPU memory it needs.",
 			Cures:    []cause.Cure{uvrSettings, {Fix: "close_other_apps", Title: "Free the card", Told: "Restart UVR; close browser, games and other AI programs.", Cost: "Free."}, uvrOffCard},
 			Sources:  []string{uvrCode + "UVR.py", uvrCode + "gui_data/constants.py", uvrCode + "gui_data/error_handling.py"},
 		},

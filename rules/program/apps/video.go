@@ -64,7 +64,7 @@ var Wan2GP = program.Program{
 	Cards: cards(
 		cause.Card{
 			ID: "wan2gp/ram", Kinds: offRAM, Cause: cause.HostMemory, Weight: cause.Decisive,
-			Headline: "ran out of system memory (RAM), not graphics memory",
+			Headline: "ran out of system memory (RAM), not GPU memory",
 			Means:    "WanGP keeps whole models in RAM so that small cards can run them. By its own list profiles 1 and 2 need 64 GB of RAM, 3 and 4 need 32, 5 needs 24.",
 			Cures: []cause.Cure{
 				{Fix: "lowvram_mode", Title: "Use the profile that needs the least RAM (5)", Steps: leastPinned, Cost: "Slower."},
@@ -78,7 +78,7 @@ var Wan2GP = program.Program{
 			Means:    "\"You have unsufficient RAM\" is only WanGP's guess. The real error is above it in the console: usually \"CUDA error: out of memory\" without sizes. A likely reason is that RAM could not be pinned (reserved) for swapped weights; the log does not prove it.",
 			Cures: []cause.Cure{
 				{Fix: "lowvram_mode", Title: "Pin less RAM: profile 4 or 5", Steps: leastPinned, Told: "Also turn compilation off for one run (Configuration, Performance).", Cost: "Slower."},
-				{Fix: "close_other_apps", Title: "Restart WanGP, close other programs", Told: "The browser and other AI programs take RAM and graphics memory.", Cost: "Free."},
+				{Fix: "close_other_apps", Title: "Restart WanGP, close other programs", Told: "The browser and other AI programs take RAM and GPU memory.", Cost: "Free."},
 				{Fix: "upgrade_version", Title: "If only one new model fails: update WanGP", Kind: "shell", Text: "git pull && pip install -r requirements.txt", Cost: "Some minutes."},
 				managePage,
 			},
@@ -86,7 +86,7 @@ var Wan2GP = program.Program{
 		},
 		cause.Card{
 			ID: "wan2gp/pinned", Kinds: []fact.Kind{fact.CUDAError}, Unsaid: []string{"you have unsufficient RAM"}, If: func(c *ledger.Case) bool { return c.In("wan2gp") && c.F().Requested == nil }, Cause: cause.Unknown, Weight: cause.Strong,
-			Headline: "got a CUDA out-of-memory error without sizes: RAM or graphics memory",
+			Headline: "got a CUDA out-of-memory error without sizes: RAM or GPU memory",
 			Means:    "Often this means that RAM could not be pinned (reserved) for swapped weights. A full card usually says \"Tried to allocate\" instead. The log does not prove which it was, and the traceback may show a later call.",
 			Cures: []cause.Cure{
 				{Fix: "restart_session", Title: "Restart WanGP", Told: "Close its window, make sure that its python process is gone, and start it again. After switching models this is often enough.", Cost: "Free."},
@@ -99,18 +99,18 @@ var Wan2GP = program.Program{
 		},
 		cause.Card{
 			ID: "wan2gp/page-guess", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"you have unsufficient VRAM"}, If: func(c *ledger.Case) bool { return c.In("wan2gp") && c.F().Requested == nil }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-			Headline: "stopped, and guesses that graphics memory ran out",
-			Means:    "WanGP shows this sentence for every error about memory or allocation, so graphics memory or RAM may be full. The real error is above it in the console.",
+			Headline: "stopped, and guesses that GPU memory ran out",
+			Means:    "WanGP shows this sentence for every error about memory or allocation, so GPU memory or RAM may be full. The real error is above it in the console.",
 			Cures: []cause.Cure{
 				{Fix: "lower_resolution", Title: "Make fewer frames, then 480p; a smaller input image", Told: "Use 49 frames instead of 81. Scale a large start image down to the clip's size.", Cost: "A shorter or smaller clip."},
-				{Fix: "fix_shape", Title: "Read the error in the console", Told: "\"Tried to allocate\" with sizes means graphics memory. `DefaultCPUAllocator`, `MemoryError` or `pin_memory` means RAM: then use profile 5 and close programs.", Cost: "Free."},
+				{Fix: "fix_shape", Title: "Read the error in the console", Told: "\"Tried to allocate\" with sizes means GPU memory. `DefaultCPUAllocator`, `MemoryError` or `pin_memory` means RAM: then use profile 5 and close programs.", Cost: "Free."},
 				{Fix: "lowvram_mode", Title: "Use a leaner memory profile", Told: "On the page: Configuration, Performance, Memory Profile. Or:", Steps: leanerProfile, Cost: "Slower."},
 			},
 			Sources: []string{"https://github.com/deepbeepmeep/Wan2GP/blob/main/wgp.py", "https://github.com/deepbeepmeep/Wan2GP/blob/main/docs/TROUBLESHOOTING.md"},
 		},
 		cause.Card{
 			ID: "wan2gp/decode", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, Said: []string{"vae.decode(", "VAE_tile_size", "modules/vae.py", "spatial_tiled_decode", "vae.encode("}, If: func(c *ledger.Case) bool { return c.In("wan2gp") }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-			Headline: "ran out of graphics memory[[ ({total})]] in the VAE",
+			Headline: "ran out of GPU memory[[ ({total})]] in the VAE",
 			Means:    "The VAE encodes an input image before the steps and decodes the finished clip after them. Its memory grows with the resolution. In Auto the tile size depends on the total size of the card, not on what is free.",
 			Cures: []cause.Cure{
 				cure("vae_tiling", "Use the smallest VAE tiles", "ui", "Configuration, Performance, VAE Tiling: choose the last entry (for 6 GB cards; in older versions 128 x 128) instead of Auto", "Slower; seams are rare."),
@@ -121,7 +121,7 @@ var Wan2GP = program.Program{
 		},
 		cause.Card{
 			ID: "wan2gp/generate", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync, fact.DeviceAlloc}, If: func(c *ledger.Case) bool { return c.In("wan2gp") }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-			Headline: "ran out of graphics memory[[ ({total})]]",
+			Headline: "ran out of GPU memory[[ ({total})]]",
 			Means:    "WanGP's profile decides how much of the model stays on the card: 1 and 3 all of it, 2 and 4 (the default) a part, 4.5 and 5 the least.[[ Yours is {profile}.]] The rest is for the clip itself, which grows with frames x pixels.",
 			Figures:  func(c *ledger.Case) map[string]string { return map[string]string{"profile": profile(c)} },
 			Cures: []cause.Cure{
@@ -183,7 +183,7 @@ var Wan = program.Program{
 	},
 	Cards: cards(cause.Card{
 		ID: "wan/ti2v-offloaded", Kinds: onCard, Said: []string{"--task ti2v-5B", "task='ti2v-5B'"}, If: func(c *ledger.Case) bool { return wanLean(c) && c.Near("--convert_model_dtype") }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory[[ ({total})]] with all its memory options on",
+		Headline: "ran out of GPU memory[[ ({total})]] with all its memory options on",
 		Means:    "Offload, T5 on the CPU and 16 bit are on already. Even so Wan's README asks for 24 GB for the 5B model, of which the weights take 10. The rest is for the frames (121 by default), in sampling or at the end in the VAE.",
 		Not:      "`--size 832*480`: the 5B model only takes 1280*704 and 704*1280. Fewer steps: every step needs the same memory.",
 		Cures: []cause.Cure{
@@ -194,7 +194,7 @@ var Wan = program.Program{
 		Sources: []string{"https://github.com/Wan-Video/Wan2.2/blob/main/README.md", "https://github.com/Wan-Video/Wan2.2/blob/main/wan/textimage2video.py", "https://github.com/Wan-Video/Wan2.2/blob/main/wan/configs/__init__.py", "https://github.com/Wan-Video/Wan2.2/issues/90"},
 	}, cause.Card{
 		ID: "wan/offloaded", Kinds: onCard, Said: []string{"--t5_cpu"}, Unsaid: []string{"--convert_model_dtype", "ti2v-5B", "t2v-1.3B", "wan/modules/vae"}, If: wanLean, Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory[[ ({total})]] although offload is on",
+		Headline: "ran out of GPU memory[[ ({total})]] although offload is on",
 		Not:      "`--offload_model True --t5_cpu`: the command has them already.",
 		Means:    "Even with offload and T5 on the CPU, the whole transformer is on the card while it computes. 14B has 28 GB at 16 bit, 57 at 32 (image to video: 33 and 66). Without a 16-bit option the weights are loaded as in their files, often at 32 bit.",
 		Cures: []cause.Cure{
@@ -205,7 +205,7 @@ var Wan = program.Program{
 		Sources: []string{"https://github.com/Wan-Video/Wan2.1/blob/main/wan/text2video.py", "https://github.com/Wan-Video/Wan2.1/issues/205", "https://github.com/Wan-Video/Wan2.2/blob/main/generate.py"},
 	}, cause.Card{
 		ID: "wan/offloaded-16", Kinds: onCard, Said: []string{"--convert_model_dtype"}, If: wanLean, Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory[[ ({total})]] with all its memory options on",
+		Headline: "ran out of GPU memory[[ ({total})]] with all its memory options on",
 		Means:    "Offload, T5 on the CPU and 16 bit are on already. While it computes, a whole transformer is still on the card: 28 GB for 14B. The frames come on top. Wan's README asks for 80 GB.",
 		Not:      "`--offload_model True --t5_cpu --convert_model_dtype`: the command has them already.",
 		Cures: []cause.Cure{
@@ -226,7 +226,7 @@ var Wan = program.Program{
 		Sources: []string{"https://github.com/Wan-Video/Wan2.1/blob/main/wan/modules/vae.py", "https://github.com/Wan-Video/Wan2.1/blob/main/wan/text2video.py"},
 	}, cause.Card{
 		ID: "wan/generate", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("wan") && !training(c) }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory[[ ({total})]]",
+		Headline: "ran out of GPU memory[[ ({total})]]",
 		Not:      "More cards without `--dit_fsdp --t5_fsdp`: then each card holds the whole model.",
 		Means:    "Wan's own script needs a lot: T5 takes 11 GB, the 14B transformer 28 GB at 16 bit or 57 at 32. With offload and T5 on the CPU the 1.3B model needs 8.2 GB. For 14B Wan 2.2 asks for 80 GB.",
 		Cures: []cause.Cure{
@@ -254,7 +254,7 @@ var HunyuanVideo = program.Program{
 	Cards: cards(
 		cause.Card{
 			ID: "hunyuanvideo/parallel", Kinds: onCard, Said: []string{"--ulysses-degree", "--ring-degree", "ulysses_degree"}, If: func(c *ledger.Case) bool { return c.In("hunyuanvideo") && !training(c) }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
-			Headline: "ran out of graphics memory[[ ({total})]]: every card holds the whole model",
+			Headline: "ran out of GPU memory[[ ({total})]]: every card holds the whole model",
 			Means:    "`--ulysses-degree` and `--ring-degree` split the work over the cards, not the weights. Each card holds the transformer (26 GB at 16 bit) and the Llama text encoder (16 GB).",
 			Not:      "More cards alone: each one holds all weights.",
 			Cures: []cause.Cure{
@@ -265,7 +265,7 @@ var HunyuanVideo = program.Program{
 		},
 		cause.Card{
 			ID: "hunyuanvideo/generate", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("hunyuanvideo") && !training(c) }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
-			Headline: "ran out of graphics memory[[ ({total})]]",
+			Headline: "ran out of GPU memory[[ ({total})]]",
 			Means:    "The transformer has 26 GB at 16 bit and the Llama text encoder 16; both are on the card by default. Tencent asks for 60 GB for 129 frames at 720x1280, and 45 GB at 544x960.",
 			Cures: []cause.Cure{
 				{Fix: "cpu_offload", Title: "Turn on CPU offload, lower size and length", Kind: "config", Text: "--use-cpu-offload --video-size 544 960 --video-length 65", Cost: "Slower; 60 GB of RAM; a shorter clip."},
@@ -302,7 +302,7 @@ var CogVideo = program.Program{
 	},
 	Cards: cards(cause.Card{
 		ID: "cogvideo/generate", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("cogvideo") && !training(c) }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory[[ ({total})]]",
+		Headline: "ran out of GPU memory[[ ({total})]]",
 		Means:    "The memory figures in CogVideoX's README assume CPU offload, VAE slicing and VAE tiling. Without them it needs about three times as much.",
 		Not:      "Offload after `pipe.to(\"cuda\")`: everything is on the card by then.",
 		Cures: []cause.Cure{
@@ -326,7 +326,7 @@ var OmniGen = program.Program{
 	},
 	Cards: cards(cause.Card{
 		ID: "omnigen/generate", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("omnigen") && !training(c) }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory[[ ({total})]]",
+		Headline: "ran out of GPU memory[[ ({total})]]",
 		Means:    "Each input image becomes part of the prompt at its own size, and attention grows with the square of that. By OmniGen's table the defaults need 9 GB for text, 12 with one image and 13 with two. If it uses much more, results of an earlier call may still be there.",
 		Cures: []cause.Cure{
 			{Fix: "lower_resolution", Title: "Lower the size of input images and result", Told: "512 instead of 1024 pixels needs a quarter of the image tokens.", Kind: "python", Text: "images = pipe(prompt=prompt, input_images=inputs, max_input_image_size=512, height=768, width=768)", Cost: "Less detail kept."},

@@ -209,7 +209,7 @@ var (
 		},
 		Titles: map[string]string{"use_lower_quant": "Use the quantised MLX or Rust version"},
 		Like:   []*program.Program{&Voices},
-		Cards: cards(phase("moshi/card", "ran out of graphics memory", "Moshi's 7B model takes about 15 GB at bfloat16, and the cache of a session comes on top. For the PyTorch version, which has no quantisation, its README asks for 24 GB.",
+		Cards: cards(phase("moshi/card", "ran out of GPU memory", "Moshi's 7B model takes about 15 GB at bfloat16, and the cache of a session comes on top. For the PyTorch version, which has no quantisation, its README asks for 24 GB.",
 			"`--half`: it is 16 bit, like the default.", "moshi/README.md", func(c *ledger.Case) bool { return !c.Training() }, fixes("close_other_apps", "use_lower_quant", "use_smaller_model"))),
 	}
 	// Spleeter is Deezer's, on TensorFlow.
@@ -241,7 +241,7 @@ var (
 func workspace(id string, off, fewer cause.Cure) cause.Card {
 	return cause.Card{
 		ID: id, Said: []string{"Workspace can't be allocated"}, Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
-		Headline: "ran out of graphics memory for DeepSpeed's workspace",
+		Headline: "ran out of GPU memory for DeepSpeed's workspace",
 		Means:    "After the models are loaded, DeepSpeed reserves one large block for the batch of candidates.[[ It needs at least {asked}; {free} was free.]] That did not fit.",
 		Not:      "PyTorch's allocator settings: this block does not come from PyTorch's allocator.",
 		Cures: []cause.Cure{

@@ -44,7 +44,7 @@ var Whisper = program.Program{
 		"half_precision":    step.Paste("text", "It computes at 16 bit on a card already, unless --fp16 False was given."),
 		"use_lower_quant":   step.Paste("python", "# OpenAI's Whisper has no 8 bit; faster-whisper runs the same models\nfrom faster_whisper import WhisperModel\n\nmodel = WhisperModel(\"large-v3\", device=\"cuda\", compute_type=\"int8_float16\")   # or your model"),
 		"empty_cache":       step.Paste("python", "import gc, torch\n\ndel model\ngc.collect()\ntorch.cuda.empty_cache()   # before the next whisper.load_model(...)"),
-		"lower_resolution":  step.Paste("text", "Cutting the audio saves RAM, not graphics memory: Whisper reads 30 seconds at a time anyway."),
+		"lower_resolution":  step.Paste("text", "Cutting the audio saves RAM, not GPU memory: Whisper reads 30 seconds at a time anyway."),
 	},
 	Cards: cards(
 		cause.Card{
@@ -53,7 +53,7 @@ var Whisper = program.Program{
 				return c.Phase == "load" || !c.Near("in transcribe", "decode_with_fallback")
 			},
 			Cause: cause.ModelTooLarge, Weight: cause.Strong, Figures: whisperFits,
-			Headline: "ran out of graphics memory[[ ({total})]] while it loaded the model",
+			Headline: "ran out of GPU memory[[ ({total})]] while it loaded the model",
 			Means:    "The model did not fit on the card. By OpenAI's figures large needs 10 GB, turbo 6, medium 5, small 2, base and tiny 1. If your script still keeps an earlier model, it needs room for both.",
 			Not:      "Shorter audio: Whisper reads 30 seconds at a time anyway.",
 			Cures: []cause.Cure{
@@ -66,7 +66,7 @@ var Whisper = program.Program{
 		cause.Card{
 			ID: "openai-whisper/decode", Kinds: onCard, Said: []string{"in transcribe", "decode_with_fallback", "whisper/decoding.py", `whisper\decoding.py`},
 			Cause: cause.ModelTooLarge, Weight: cause.Strong, Figures: whisperFits,
-			Headline: "ran out of graphics memory[[ ({total})]] while it transcribed",
+			Headline: "ran out of GPU memory[[ ({total})]] while it transcribed",
 			Means:    "The model is loaded; transcribing failed. Whisper reads 30 seconds at a time, so the size of the model matters, not the length of the audio. On the command line it also keeps five beams by default, each with its own cache.",
 			Not:      "Cutting the audio: Whisper reads 30 seconds at a time anyway.",
 			Cures: []cause.Cure{
@@ -79,7 +79,7 @@ var Whisper = program.Program{
 		cause.Card{
 			ID: "openai-whisper/ram", Kinds: offRAM, Cause: cause.HostMemory, Weight: cause.Strong,
 			Headline: "ran out of system memory (RAM)",
-			Means:    "RAM ran out, not graphics memory. The model is read into RAM first (large: a file of 3 GB, 6 GB at 32 bit). The whole audio is decoded into RAM too: about 230 MB per hour.",
+			Means:    "RAM ran out, not GPU memory. The model is read into RAM first (large: a file of 3 GB, 6 GB at 32 bit). The whole audio is decoded into RAM too: about 230 MB per hour.",
 			Cures: []cause.Cure{
 				cure("use_smaller_model", "Use a smaller model", "shell", "whisper audio.mp3 --model medium   # or small", "More errors."),
 				cure("lower_resolution", "Cut the audio into parts", "shell", "ffmpeg -i audio.mp3 -f segment -segment_time 3600 -c copy part%03d.mp3", "Several runs."),
@@ -124,7 +124,7 @@ var FasterWhisper = program.Program{
 		cause.Card{
 			ID: "faster-whisper/standalone", Kinds: onCard, Said: []string{"Standalone Faster-Whisper", "faster-whisper-xxl"}, Figures: whisperSizes,
 			Cause: cause.ModelTooLarge, Weight: cause.Strong,
-			Headline: "ran out of graphics memory[[ with {name}]]",
+			Headline: "ran out of GPU memory[[ with {name}]]",
 			Means:    "Either the model is too large for the card, or something else fills the card; the message does not say.[[ {name} has {w32} GB of weights at float32, {w16} at float16, {w8} at int8, and needs 1 to 2 GB more to work. Cards without fast float16 (GTX 10 series) use float32 by default.]]",
 			Not:      "Splitting or shortening the file: Whisper reads 30 seconds at a time anyway.",
 			Later:    "If it then fails in the middle of a file, add `--beam_size=1 --best_of=1`.",
@@ -138,7 +138,7 @@ var FasterWhisper = program.Program{
 		cause.Card{
 			ID: "faster-whisper/packed", Kinds: onCard, If: packed, Said: []string{"PyInstaller", "[PYI-", "Failed to execute script", "VideoCaptioner", "buzz/", "whisper-fast", "'NoneType' object has no attribute 'write'", "输出文件不存在"}, Unsaid: []string{"generate_with_fallback", "Standalone Faster-Whisper"}, Figures: packedFigures,
 			Cause: cause.ModelTooLarge, Weight: cause.Strong,
-			Headline: "ran out of graphics memory while it loaded the model",
+			Headline: "ran out of GPU memory while it loaded the model",
 			Means:    "The model did not fit on the card[[; {follows}]]. At float16 large needs 4 to 5 GB to work, turbo 2 to 2.5, medium 2 to 3, small 1 to 1.5. Cards without fast float16 (GTX 10 series) use float32, which doubles that.",
 			Cures: []cause.Cure{
 				{Fix: "use_smaller_model", Title: "Choose a smaller model in the app", If: inBuzz, Told: "With Faster Whisper choose small, then base. Or choose the type Whisper.cpp, which has smaller files.", Cost: "More errors."},
@@ -153,7 +153,7 @@ var FasterWhisper = program.Program{
 		cause.Card{
 			ID: "faster-whisper/load", Kinds: onCard, Said: []string{"ctranslate2.models.Whisper(", "in __init__", "in init"}, Unsaid: []string{"generate_with_fallback", "self.model.encode(", "whisperx", "asr_models/"}, Figures: whisperSizes,
 			Cause: cause.ModelTooLarge, Weight: cause.Strong,
-			Headline: "ran out of graphics memory while it loaded[[ {name}]]",
+			Headline: "ran out of GPU memory while it loaded[[ {name}]]",
 			Means:    "The model did not fit: it is too large, or something else is on the card, such as an earlier model of the same script.[[ {name} has {w32} GB of weights at float32, {w16} at float16, {w8} at int8, and needs 1 to 2 GB more to work.]] Without a `compute_type`, GTX 10 cards use float32.",
 			Not:      "Shorter audio or fewer beams: it failed before the audio was read.",
 			Cures: []cause.Cure{
@@ -178,7 +178,7 @@ var FasterWhisper = program.Program{
 		cause.Card{
 			ID: "faster-whisper/batched", Kinds: onCard, Said: []string{"BatchedInferencePipeline", "generate_segment_batched", "_batched_segments_generator"}, Unsaid: []string{"whisperx"},
 			Cause: cause.BatchTooLarge, Weight: cause.Strong,
-			Headline: "ran out of graphics memory[[ ({total})]] in the batched pipeline",
+			Headline: "ran out of GPU memory[[ ({total})]] in the batched pipeline",
 			Means:    "The batched pipeline decodes several 30-second segments at once. For large-v2 the project measured 6.1 GB at fp16 with batch size 8 (4.5 without batching), and 4.5 GB at int8 (2.9 without).",
 			Cures: []cause.Cure{
 				cure("lower_batch_size", "Lower `batch_size`", "python", "segments, info = batched_model.transcribe(\"audio.mp3\", batch_size=4)   # then 2", "Slower."),
@@ -189,7 +189,7 @@ var FasterWhisper = program.Program{
 		cause.Card{
 			ID: "faster-whisper/decode", Kinds: onCard, Said: []string{"generate_with_fallback", "self.model.encode(", "self.model.generate(", "generate_segments", "detect_language"}, Unsaid: []string{"whisperx", "whisper_ctranslate2/"},
 			Cause: cause.ModelTooLarge, Weight: cause.Strong,
-			Headline: "ran out of graphics memory[[ ({total})]] while it transcribed",
+			Headline: "ran out of GPU memory[[ ({total})]] while it transcribed",
 			Means:    "The model is loaded; transcribing failed. Memory depends on the model, its precision and the number of beams, not on the length of the audio. Other programs may also use part of the card.",
 			Not:      "Shorter audio: Whisper reads 30 seconds at a time anyway.",
 			Cures: []cause.Cure{
@@ -246,12 +246,12 @@ var WhisperCTranslate2 = program.Program{
 		"lower_batch_size":  step.Paste("shell", "whisper-ctranslate2 audio.mp3 --beam_size 1 --best_of 1"),
 		"cpu_offload":       step.Paste("shell", "whisper-ctranslate2 audio.mp3 --model small --device cpu --compute_type int8"),
 		"half_precision":    step.Paste("shell", "whisper-ctranslate2 audio.mp3 --compute_type float16"),
-		"lower_resolution":  step.Paste("text", "Cutting the audio saves RAM, not graphics memory: Whisper reads 30 seconds at a time anyway."),
+		"lower_resolution":  step.Paste("text", "Cutting the audio saves RAM, not GPU memory: Whisper reads 30 seconds at a time anyway."),
 	},
 	Cards: cards(cause.Card{
 		ID: "whisper-ctranslate2/decode", Kinds: onCard, Said: []string{"generate_with_fallback", "self.model.encode(", "self.model.generate("},
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory while it transcribed a passage",
+		Headline: "ran out of GPU memory while it transcribed a passage",
 		Means:    "The model is loaded; transcribing failed. By default it keeps five beams, and tries a difficult passage again with five samples (`best_of`). Other programs may also use part of the card.",
 		Not:      "Cutting the audio: Whisper reads 30 seconds at a time. `PYTORCH_CUDA_ALLOC_CONF`: CTranslate2 does not use PyTorch's allocator.",
 		Cures: []cause.Cure{
@@ -283,7 +283,7 @@ var WhisperX = program.Program{
 		cause.Card{
 			ID: "whisperx/diarize", Kinds: onCard, Said: []string{"DiarizationPipeline", "diarize.py", "pyannote/", `pyannote\`},
 			Unsaid: []string{"vads/", "vad.py", "VoiceActivity"}, Cause: cause.RetainedMemory, Weight: cause.Strong,
-			Headline: "ran out of graphics memory[[ ({total})]] in diarization",
+			Headline: "ran out of GPU memory[[ ({total})]] in diarization",
 			Means:    "Diarization, which finds out who speaks, uses its own models. In a script the Whisper and the alignment model are still on the card unless you deleted them. The command line deletes them itself.",
 			Cures: []cause.Cure{
 				{Fix: "empty_cache", Title: "Delete the other models first", If: ownScript, Told: "In your script, before DiarizationPipeline(...):", Kind: "python", Text: "import gc, torch\n\ndel model, model_a\ngc.collect()\ntorch.cuda.empty_cache()", Cost: "Loading them again for the next file."},
@@ -295,7 +295,7 @@ var WhisperX = program.Program{
 		cause.Card{
 			ID: "whisperx/align", Kinds: onCard, Said: []string{"alignment.py", "load_align_model", "in align"},
 			Cause: cause.RetainedMemory, Weight: cause.Strong,
-			Headline: "ran out of graphics memory[[ ({total})]] in alignment",
+			Headline: "ran out of GPU memory[[ ({total})]] in alignment",
 			Means:    "Alignment, which makes word timestamps, uses a second model (wav2vec2). Each segment is aligned at once, so memory grows with its length. In a script the Whisper model may still be on the card.",
 			Cures: []cause.Cure{
 				{Fix: "empty_cache", Title: "Delete the Whisper model first", If: ownScript, Told: "In your script, before whisperx.load_align_model(...):", Kind: "python", Text: "import gc, torch\n\ndel model\ngc.collect()\ntorch.cuda.empty_cache()", Cost: "Loading it again for the next file."},
@@ -306,7 +306,7 @@ var WhisperX = program.Program{
 		cause.Card{
 			ID: "whisperx/transcribe", Kinds: onCard, Said: []string{"whisperx/asr.py", `whisperx\asr.py`, "CUDA failed with error out of memory", "generate_segment_batched"},
 			Cause: cause.BatchTooLarge, Weight: cause.Strong,
-			Headline: "ran out of graphics memory[[ ({total})]] in the Whisper model",
+			Headline: "ran out of GPU memory[[ ({total})]] in the Whisper model",
 			Means:    "WhisperX decodes `batch_size` segments of 30 seconds at once: 8 by default on the command line, 16 in the README's example.",
 			Cures: []cause.Cure{
 				{Fix: "lower_batch_size", Title: "Lower the batch size", Told: "In a script: `model.transcribe(audio, batch_size=4)`. On the command line:", Kind: "shell", Text: "whisperx audio.wav --batch_size 4", Cost: "Slower."},
@@ -340,7 +340,7 @@ var WhisperASR = program.Program{
 	Cards: cards(cause.Card{
 		ID: "whisper-asr-webservice/load", Kinds: onCard, Said: []string{"asr_models/", "faster_whisper_engine", "openai_whisper_engine", "mbain_whisperx_engine"},
 		If: func(c *ledger.Case) bool { return c.Phase != "training" }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory[[ ({total})]] with its model",
+		Headline: "ran out of GPU memory[[ ({total})]] with its model",
 		Means:    "The container loads one model and keeps it. With faster_whisper the default precision on a card is 32 bit: large then takes about 8 GB, at int8 about 3.",
 		Not:      "Shorter audio: Whisper reads 30 seconds at a time anyway.",
 		Cures: []cause.Cure{

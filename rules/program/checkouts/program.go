@@ -23,6 +23,7 @@ var ways = map[string]way{
 	"size":       {"lower_resolution", "Use smaller images or crops"},
 	"frames":     {"lower_resolution", "Take fewer frames at a time"},
 	"points":     {"lower_resolution", "Use fewer points"},
+	"range":      {"lower_resolution", "Use a smaller range of depths or disparities"},
 	"length":     {"lower_context", "Use shorter samples"},
 	"tile":       {"vae_tiling", "Work in tiles"},
 	"half":       {"mixed_precision", "Compute in 16 bit"},

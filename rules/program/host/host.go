@@ -108,7 +108,7 @@ func cardIsNotIt(c *ledger.Case) string {
 	if !c.Root(ledger.HostKinds...) || !ledger.RunsModels(c) {
 		return ""
 	}
-	return "It is about graphics memory; what ran out is system memory (RAM)."
+	return "It adds GPU memory, and system memory (RAM) ran out."
 }
 
 // kernelKilled names the victim, what it held, and whether the machine or a

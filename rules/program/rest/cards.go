@@ -93,7 +93,7 @@ func addressFigures(c *ledger.Case) map[string]string {
 var cardCards = []cause.Card{
 	{
 		ID: "rest/card-load", If: when.All(onCard, when.In("load")), Figures: onset,
-		Headline: "ran out of graphics memory while it loaded a model",
+		Headline: "ran out of GPU memory while it loaded a model",
 		Means:    "[[{free} of {total} was free. ]]It failed while a model was being loaded. Either the model is too large for the graphics card, or something else already filled a part of it: another model, another program, an earlier run.",
 		Not:      "A shorter input or a smaller batch: it failed before any input.",
 		Cures: []cause.Cure{

@@ -154,7 +154,7 @@ func metalOwn(c *ledger.Case) string {
 	return units.Amount(f.OtherAllocations.Bytes)
 }
 
-// metalFigures say who holds what of a Mac's graphics memory.
+// metalFigures say who holds what of a Mac's GPU memory.
 func metalFigures(c *ledger.Case) map[string]string {
 	f, figures := c.F(), cures.Batch(c)
 	figures["less"], figures["cheaper"], figures["other"] = cures.Less(c, figures["batch"]), cheaperOnMac(c), metalOwn(c)

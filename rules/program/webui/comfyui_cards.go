@@ -111,7 +111,7 @@ func allOnCardFlag(c *ledger.Case) map[string]string {
 var comfyCore = []cause.Card{
 	{
 		ID: "comfyui/all-on-card", Kinds: onCard, If: func(c *ledger.Case) bool { return allOnCard(c) && !ledger.Roomy(c) }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory[[ ({total})]]: it was started with {flag}",
+		Headline: "ran out of GPU memory[[ ({total})]]: it was started with {flag}",
 		Means:    "With `{flag}` ComfyUI {keeps}. It does not move unused models to RAM.",
 		Figures:  allOnCardFlag,
 		Cures: []cause.Cure{
@@ -123,7 +123,7 @@ var comfyCore = []cause.Card{
 	},
 	{
 		ID: "comfyui/sliced-attention", Kinds: []fact.Kind{fact.ComfySlices}, If: func(c *ledger.Case) bool { return !c.Kind(fact.TorchAlloc, fact.MPSAlloc) }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory in attention and tries again in smaller slices",
+		Headline: "ran out of GPU memory in attention and tries again in smaller slices",
 		Means:    "This is a warning. Split attention did not fit[[ beside {part} of weights]], so ComfyUI retries it in smaller, slower slices. ComfyUI uses split attention with `--use-split-cross-attention`, or where it found nothing faster (some AMD and old cards).",
 		Figures:  partLoaded,
 		Not:      "`--highvram`, `--gpu-only`: both leave less free.",
@@ -139,7 +139,7 @@ var comfyCore = []cause.Card{
 		If:    func(c *ledger.Case) bool { return !c.Kind(onCard...) && !c.Kind(fact.MPSAlloc) },
 		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "closed while it ran the VAE again in tiles; most likely RAM ran out",
-		Means:    "The VAE ran out of graphics memory on the whole image and started again in tiles. Then the program closed without an error. That usually means that RAM and page file were full; a driver crash looks the same. \"Press any key to continue\" comes from the .bat file.",
+		Means:    "The VAE ran out of GPU memory on the whole image and started again in tiles. Then the program closed without an error. That usually means that RAM and page file were full; a driver crash looks the same. \"Press any key to continue\" comes from the .bat file.",
 		Cures: []cause.Cure{
 			largerPageFile,
 			{Fix: "vae_tiling", Title: "Turn on Never OOM for the VAE (always tiled)", If: inForge, Cost: "Some seconds."},
@@ -152,7 +152,7 @@ var comfyCore = []cause.Card{
 		ID: "comfyui/vae-fell-back", Kinds: []fact.Kind{fact.ComfyVAE},
 		If:    func(c *ledger.Case) bool { return !c.Kind(onCard...) && !c.Kind(fact.MPSAlloc) },
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory in the VAE and tries again in tiles",
+		Headline: "ran out of GPU memory in the VAE and tries again in tiles",
 		Means:    "This line is a warning. If the image or video comes out, nothing needs fixing. The VAE needs the most memory when it handles the whole image at once, and other models may still be on the card. If the program closed after this line, RAM is probably full as well.",
 		Not:      "Fewer steps: the VAE needs the same.",
 		Cures: []cause.Cure{
@@ -202,7 +202,7 @@ var comfyCore = []cause.Card{
 	},
 	{
 		ID: "comfyui/vae-decode-video", Kinds: onCard, Said: []string{"ldm/wan/vae", `ldm\wan\vae`, "hunyuan_video/vae", `hunyuan_video\vae`, "lightricks/vae", `lightricks\vae`, "causal_video_autoencoder", "autoencoder_kl_causal_3d"}, Unsaid: []string{"vae.encode(", "VAEEncode", "vae.decode_tiled(", "temporal_tiled_decode", "spatial_tiled_decode"}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory in the video VAE",
+		Headline: "ran out of GPU memory in the video VAE",
 		Means:    "The video VAE failed, most likely while it turned the sampled latent into frames. It handles several frames at once at full size, so decoding can need more memory than sampling did.",
 		Not:      "Fewer steps: the VAE needs the same.",
 		Cures: []cause.Cure{
@@ -213,7 +213,7 @@ var comfyCore = []cause.Card{
 	},
 	{
 		ID: "comfyui/vae-decode", Kinds: onCard, Said: []string{"vae.decode(", "VAEDecode", "first_stage_model.decode", "regular VAE decoding"}, Unsaid: []string{"vae.encode("}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory in the VAE",
+		Headline: "ran out of GPU memory in the VAE",
 		Means:    "The VAE failed while it turned the latent into an image. Its memory grows with the resolution and the batch size, and can be more than sampling needed.",
 		Not:      "Fewer steps: it failed in the VAE.",
 		Cures:    []cause.Cure{comfyTiles, comfyKeepFree, fewerPixels},
@@ -221,7 +221,7 @@ var comfyCore = []cause.Card{
 	},
 	{
 		ID: "comfyui/upscale-model", Kinds: onCard, Said: []string{"ImageUpscaleWithModel", "nodes_upscale_model"}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory in Upscale Image (using Model)",
+		Headline: "ran out of GPU memory in Upscale Image (using Model)",
 		Means:    "This node already works in tiles, which it shrinks from 512 to 128 pixels before it gives up. But it copies all input images to the card at once. So most likely other models fill the card, or the input is too large (many frames, or a huge image).",
 		Not:      "Looking for a tile setting: this node has none.",
 		Cures: []cause.Cure{
@@ -233,7 +233,7 @@ var comfyCore = []cause.Card{
 	},
 	{
 		ID: "comfyui/text-encoder", Kinds: onCard, Said: []string{"encode_from_tokens", "encode_token_weights", "CLIPTextEncode", "text_encoders/", `text_encoders\`}, Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory in the text encoder",
+		Headline: "ran out of GPU memory in the text encoder",
 		Means:    "It failed in the text encoder, which reads the prompt. T5-XXL (Flux, SD 3.5) takes about 9.8 GB at fp16, half of that at fp8. Newer models (Qwen, Gemma, Mistral encoders) often need more. SD 1.5 and SDXL need under 2 GB: there something else fills the card.",
 		Not:      "VAE tiles, fewer steps, a smaller image: it failed in the text encoder.",
 		Cures: []cause.Cure{
@@ -245,7 +245,7 @@ var comfyCore = []cause.Card{
 	},
 	{
 		ID: "comfyui/controlnet", Kinds: onCard, Said: []string{"comfy/controlnet.py", `comfy\controlnet.py`, "ControlNetApply", "comfy/cldm/", `comfy\cldm\`}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory[[ ({total})]] with a ControlNet",
+		Headline: "ran out of GPU memory[[ ({total})]] with a ControlNet",
 		Means:    "It failed in a ControlNet or the node that applies it. Each ControlNet is one more model on the card: at 16 bit about 0.7 GB for SD 1.5, 2.5 GB for SDXL, more for Flux.",
 		Not:      "Fewer steps: every step needs the same memory.",
 		Cures: []cause.Cure{
@@ -256,7 +256,7 @@ var comfyCore = []cause.Card{
 	},
 	{
 		ID: "comfyui/attention-whole", Kinds: onCard, Said: []string{"attention_basic", "attention_split", "attention_sub_quad"}, Cause: cause.OversizedAllocation, Weight: cause.Strong,
-		Headline: "ran out of graphics memory in a memory-hungry kind of attention",
+		Headline: "ran out of GPU memory in a memory-hungry kind of attention",
 		Means:    "The traceback shows basic, split or sub-quadratic attention. These write out a score matrix, in whole or in parts, that grows with the square of the pixels. PyTorch's own attention needs no such matrix on most cards.",
 		Cures:    []cause.Cure{{Fix: "efficient_attention", Title: "Use PyTorch's attention", Cost: "None; usually faster."}, fewerPixels, comfyKeepFree},
 		Sources:  []string{comfyCode + "comfy/ldm/modules/attention.py"},
@@ -264,14 +264,14 @@ var comfyCore = []cause.Card{
 	{
 		ID: "comfyui/split-refused", Said: []string{"Not enough memory, use lower resolution"}, Cause: cause.OversizedAllocation, Weight: cause.Decisive,
 		Headline: "refused to begin: split attention does not fit on the card, even in 64 slices",
-		Means:    "Split attention checks beforehand how much graphics memory it needs[[: {asked} in one slice, with {free} free]]. \"max approx.\" is the largest square image that fits right now.",
+		Means:    "Split attention checks beforehand how much GPU memory it needs[[: {asked} in one slice, with {free} free]]. \"max approx.\" is the largest square image that fits right now.",
 		Not:      "More RAM, a page file: the graphics card is too full.",
 		Cures:    []cause.Cure{{Fix: "efficient_attention", Title: "Use PyTorch's attention", Cost: "None; usually faster."}, fewerPixels, {Fix: "close_other_apps", Title: "Close other programs on the card", Told: "Games, a browser, another copy of this program: the limit depends on what is free at that moment.", Cost: "Free."}},
 		Sources:  []string{comfyCode + "comfy/ldm/modules/attention.py"},
 	},
 	{
 		ID: "comfyui/leak", Kinds: onCard, If: func(c *ledger.Case) bool { return c.Signal("comfy_leak") != nil && !ledger.Roomy(c) }, Said: []string{"load_models_gpu", "partially_load", "model_patcher.py"}, Cause: cause.RetainedMemory, Weight: cause.Strong,
-		Headline: "ran out of graphics memory: an unloaded model still takes space",
+		Headline: "ran out of GPU memory: an unloaded model still takes space",
 		Means:    "ComfyUI itself warns of a memory leak: it unloaded a model, but something still holds it. Usually that is a custom node that patches models (compile, cache, block swap). The first run after a restart then works, and a later one finds the card partly full.",
 		Not:      "A smaller image alone: the old model stays on the card.",
 		Cures: []cause.Cure{
@@ -283,7 +283,7 @@ var comfyCore = []cause.Card{
 	},
 	{
 		ID: "comfyui/moving-weights", Kinds: onCard, Said: []string{"load_models_gpu", "partially_load", "patch_weight_to_device", "model_load("}, Unsaid: []string{"model_function_wrapper", "apply_model", "ldm/modules/attention", `ldm\modules\attention`}, Cause: cause.ModelTooLarge, Weight: cause.Good,
-		Headline: "ran out of graphics memory while it moved a model to the card",
+		Headline: "ran out of GPU memory while it moved a model to the card",
 		Means:    "It failed while weights went to the card. ComfyUI normally keeps part of a large model in RAM. So usually something else took the memory in the meantime, or LoRA patches came on top.",
 		Cures: []cause.Cure{
 			where(patched, smallerFile),
@@ -305,7 +305,7 @@ var comfyCore = []cause.Card{
 	},
 	{
 		ID: "comfyui/sampling-video", Kinds: onCard, Said: []string{"ldm/wan/model", `ldm\wan\model`, "ldm/hunyuan_video/model", `ldm\hunyuan_video\model`, "ldm/lightricks/model", `ldm\lightricks\model`, "ldm/cosmos/", "ldm/genmo/"}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory[[ ({total})]] while sampling a video",
+		Headline: "ran out of GPU memory[[ ({total})]] while sampling a video",
 		Means:    "It failed in a sampling step of a video model. All frames are on the card at once, so memory grows with width x height x frames.",
 		Not:      "Fewer steps: every step needs the same memory.",
 		Cures:    []cause.Cure{fewerFrames, comfyKeepFree, smallerFile},
@@ -328,16 +328,16 @@ var comfyCore = []cause.Card{
 	},
 	{
 		ID: "comfyui/sampling-bare", Kinds: []fact.Kind{fact.TorchAsync, fact.ComfyUnload, fact.ComfyTips, fact.CUDAError, fact.DeviceAlloc, fact.PlainDevice, fact.XPURuntime, fact.XPUBlock}, Unsaid: []string{"comfy/controlnet.py", "comfy/cldm/", "IPAdapter"}, Said: addon.Sampling, If: func(c *ledger.Case) bool { return c.F().Requested == nil && !merges(c) && c.Backend != "mps" }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory in a sampling step",
+		Headline: "ran out of GPU memory in a sampling step",
 		Means:    "The log shows a sampling step, without sizes.[[ ComfyUI planned {part} of weights on the card.]] Most likely the working memory of the step did not fit. It grows with resolution, frames and batch size; ControlNets, IPAdapters and LoRAs add to it.",
 		Figures:  partLoaded,
 		Not:      "Fewer steps: every step needs the same memory. VAE tiles: it failed before the VAE.",
-		Cures:    []cause.Cure{fewerPixels, comfyKeepFree, {Fix: "raise_pagefile", Title: "Check RAM and page file too", Told: "Windows also denies graphics memory when RAM plus page file are full. While it runs, look at Task Manager, Performance, Memory, \"Committed x / y\". If x is near y, enlarge the page file.", Cost: "Free to look.", If: driverOnWindows}, smallerFile},
+		Cures:    []cause.Cure{fewerPixels, comfyKeepFree, {Fix: "raise_pagefile", Title: "Check RAM and page file too", Told: "Windows also denies GPU memory when RAM plus page file are full. While it runs, look at Task Manager, Performance, Memory, \"Committed x / y\". If x is near y, enlarge the page file.", Cost: "Free to look.", If: driverOnWindows}, smallerFile},
 		Sources:  []string{comfyCode + "comfy/samplers.py", comfyCode + "comfy/model_management.py"},
 	},
 	{
 		ID: "comfyui/sampling", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, Said: addon.Sampling, If: func(c *ledger.Case) bool { return ledger.Allocator(c) && c.F().Requested != nil && !ledger.Roomy(c) }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory[[ ({total})]] while sampling",
+		Headline: "ran out of GPU memory[[ ({total})]] while sampling",
 		Means:    "It failed in a sampling step, after the model was loaded. So most likely the working memory of the step did not fit[[ ({asked} more)]]. It grows with resolution and batch size; ControlNets, IPAdapters and LoRAs add to it.",
 		Not:      "Fewer steps: every step needs the same memory.",
 		Cures:    []cause.Cure{{Fix: comfyKeepFree.Fix, Title: comfyKeepFree.Title, Cost: comfyKeepFree.Cost, If: littleMissing}, fewerPixels, comfyKeepFree, smallerFile},

@@ -83,7 +83,7 @@ var comfyHost = []cause.Card{
 	{
 		ID: "comfyui/pinned", Kinds: []fact.Kind{fact.HostBuffer}, Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "could not reserve (pin) system memory (RAM) for model weights",
-		Means:    "ComfyUI wanted locked (\"pinned\") RAM for weights and did not get it. The message mentions CUDA, but RAM is what ran short, not graphics memory. On Windows only about half of the RAM can be pinned, however much is free.",
+		Means:    "ComfyUI wanted locked (\"pinned\") RAM for weights and did not get it. The message mentions CUDA, but RAM is what ran short, not GPU memory. On Windows only about half of the RAM can be pinned, however much is free.",
 		Not:      "A smaller image: RAM ran short, not VRAM.",
 		Cures: []cause.Cure{
 			noPinning,
@@ -95,7 +95,7 @@ var comfyHost = []cause.Card{
 	{
 		ID: "comfyui/pagefile", Kinds: []fact.Kind{fact.CommitLimit}, Cause: cause.HostMemory, Weight: cause.Decisive,
 		Headline: "could not load a file: RAM plus page file are full (error 1455)",
-		Means:    "Windows error 1455: RAM plus page file (the commit limit) are used up, even if Task Manager shows free RAM. Graphics memory is not the problem. Every model goes through system memory at about its size on disk.",
+		Means:    "Windows error 1455: RAM plus page file (the commit limit) are used up, even if Task Manager shows free RAM. GPU memory is not the problem. Every model goes through system memory at about its size on disk.",
 		Not:      "`--lowvram`: it keeps more in RAM. A smaller image: the model file stays the same size.",
 		Cures:    []cause.Cure{letWindowsPage, {Fix: "close_other_apps", Title: "Close other programs first", Told: "Browser, games, a second ComfyUI. Then restart ComfyUI. Task Manager, Performance, Memory: \"Committed x / y\" shows what is left.", Cost: "Free."}, smallerOnDisk},
 		Sources:  []string{comfyThread + "9139", comfyThread + "4108", comfyThread + "7036"}, Solved: 3,
@@ -116,7 +116,7 @@ var comfyHost = []cause.Card{
 		ID: "comfyui/frames-in-ram", Kinds: inRAM, Said: []string{"VideoHelperSuite", "VHS_", "ImageBatch", "torch.cat", "RIFE", "frame_interpolation", "Frame-Interpolation", "nodes_upscale_model", "tiled_scale", "ImageUpscaleWithModel", "SaveImage", "save_images"}, Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "ran out of system memory (RAM) for images or frames",
 		Means:    "ComfyUI keeps images in RAM at 12 bytes a pixel: 100 frames of 1080p take 2.3 GiB. Each node that changes them makes another copy, and 4x upscaling makes them 16 times as large.",
-		Not:      "`--lowvram`, VAE tiles: they save graphics memory, not RAM.",
+		Not:      "`--lowvram`, VAE tiles: they save GPU memory, not RAM.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Process fewer frames at a time", Told: "In Load Video (VHS) set frame_load_cap 100 and skip_first_frames 0, then 100, 200 and so on; join the parts. Or connect Meta Batch Manager to Load Video and Video Combine. Images: fewer in one batch.", Cost: "Several runs."},
 			{Fix: "lower_resolution", Title: "Load smaller frames, upscale less", Told: "In Load Video (VHS) set custom_width and custom_height. Half of both needs a quarter of the RAM; so does 2x instead of 4x upscaling.", Cost: "Smaller frames."},
@@ -143,14 +143,14 @@ var comfyHost = []cause.Card{
 		ID: "comfyui/killed", Kinds: append([]fact.Kind{fact.SilentDeath}, killed...), Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "was killed by the system, most likely because RAM ran out", Figures: addon.Ended,
 		Means:   "{ended} Each model goes through RAM at its size on disk, and ComfyUI keeps unloaded models there. So this often happens when the next model loads.",
-		Not:     "`--lowvram`: it keeps more in RAM. VAE tiles: they save graphics memory.",
+		Not:     "`--lowvram`: it keeps more in RAM. VAE tiles: they save GPU memory.",
 		Cures:   []cause.Cure{pageAfterSilence, boxed, smallerOnDisk, keepLess},
 		Sources: []string{comfyThread + "7036", wanWrapper + "issues/360"}, Solved: 2,
 	},
 	{
 		ID: "comfyui/ram", Kinds: inRAM, If: func(c *ledger.Case) bool { return c.Backend == "cpu" || c.Kind(fact.CPUAlloc) }, Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "ran out of system memory (RAM), not VRAM",
-		Means:    "System memory ran out, not graphics memory. ComfyUI reads each model into RAM at about its size on disk and keeps unloaded models there. Images and frames are in RAM too, at 12 bytes a pixel.",
+		Means:    "System memory ran out, not GPU memory. ComfyUI reads each model into RAM at about its size on disk and keeps unloaded models there. Images and frames are in RAM too, at 12 bytes a pixel.",
 		Not:      "`--lowvram`: it keeps more in RAM.",
 		Cures:    []cause.Cure{fewerInRAM, letWindowsPage, moreSwapIf, notImages(smallerOnDisk), keepLess},
 		Sources:  []string{comfyThread + "4108", comfyThread + "7036"}, Solved: 2,
@@ -207,8 +207,8 @@ func macFile(holds func(*ledger.Case) bool) cause.Cure {
 var comfyBare = []cause.Card{
 	{
 		ID: "comfyui/died-unloading", Kinds: []fact.Kind{fact.ComfyUnload, fact.ComfyTips}, Said: []string{"Fatal Python error: Aborted"}, If: func(c *ledger.Case) bool { return c.F().Requested == nil }, Cause: cause.RetainedMemory, Weight: cause.Strong,
-		Headline: "ran out of graphics memory, then crashed while it unloaded its models",
-		Means:    "ComfyUI ran out of graphics memory and began to unload its models; then Python crashed (`Fatal Python error`). That can be a bug in the driver or the loader, or RAM is full as well. The log does not show which.",
+		Headline: "ran out of GPU memory, then crashed while it unloaded its models",
+		Means:    "ComfyUI ran out of GPU memory and began to unload its models; then Python crashed (`Fatal Python error`). That can be a bug in the driver or the loader, or RAM is full as well. The log does not show which.",
 		Cures: []cause.Cure{
 			{Fix: "restart_session", Title: "Restart, and unload between models", Told: "If your queue uses several models, run all images of one model first. Then click Free model and node cache (beside Manager), or use the API:", Kind: "shell", Text: "curl -X POST http://127.0.0.1:8188/free -H \"Content-Type: application/json\" -d '{\"unload_models\": true, \"free_memory\": true}'", Cost: "Models load again."},
 			comfyKeepFree,
@@ -218,7 +218,7 @@ var comfyBare = []cause.Card{
 	},
 	{
 		ID: "comfyui/conv3d", Kinds: onCard, If: addon.InVolume, Unsaid: []string{"KSampler", "common_ksampler", "sample_custom", "comfy/samplers.py", "vae.encode(", "enable_vae_tiling"}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory in a 3D convolution, most likely a video VAE",
+		Headline: "ran out of GPU memory in a 3D convolution, most likely a video VAE",
 		Means:    "It failed in a 3D convolution. In video models these are mostly in the VAE, which decodes the finished frames or encodes an input clip. Memory grows with width x height x frames. Lines above your paste may name the node.",
 		Not:      "Fewer steps: the VAE needs the same.",
 		Cures: []cause.Cure{
@@ -233,7 +233,7 @@ var comfyBare = []cause.Card{
 	},
 	{
 		ID: "comfyui/uncounted", Kinds: []fact.Kind{fact.TorchAsync}, If: when.All(uncounted, ledger.Crowded, when.Not(ledger.Roomy)), Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory[[ ({total})]]",
+		Headline: "ran out of GPU memory[[ ({total})]]",
 		Means:    "The message does not say who holds the rest of {total}. This allocator (cudaMallocAsync) keeps freed memory in a pool that it does not count, and other programs may hold part of it. So start with the node that failed.",
 		Cures: []cause.Cure{
 			{Fix: "lower_resolution", Title: "Use a lower resolution or fewer frames in the node that failed", Told: "It has a red frame in the workflow. Set half the width and height, batch_size 1, and tiles if it has them. Video: fewer frames first.", Cost: "A smaller result."},
@@ -245,14 +245,14 @@ var comfyBare = []cause.Card{
 		ID: "comfyui/no-node", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, If: func(c *ledger.Case) bool {
 			return len(ledger.Trace(c)) == 0 && c.Asked.Has() && c.Mine.Has() && !ledger.Roomy(c) && !ledger.Crowded(c) && ledger.NeverFits(c) == ""
 		}, Cause: cause.BatchTooLarge, Weight: cause.Fair,
-		Headline: "ran out of graphics memory[[; {unnamed}]]", Figures: addon.Unsaid,
+		Headline: "ran out of GPU memory[[; {unnamed}]]", Figures: addon.Unsaid,
 		Means:   "ComfyUI itself uses {mine}[[ of the {total}]]. It moves weights to RAM when it needs room, so usually the work of one node is too large: a large image, many frames, the VAE. That node has a red frame in the workflow.",
 		Cures:   []cause.Cure{redNode, comfyKeepFree, smallerFile},
 		Sources: []string{comfyCode + "execution.py", comfyCode + "comfy/model_management.py"},
 	},
 	{
 		ID: "comfyui/bare", Kinds: []fact.Kind{fact.TorchAsync, fact.ComfyUnload, fact.ComfyTips}, If: func(c *ledger.Case) bool { return c.F().Requested == nil && !c.Root(inRAM...) }, Among: []string{cause.Unknown, cause.BatchTooLarge},
-		Headline: "ran out of graphics memory[[; {unnamed}]]",
+		Headline: "ran out of GPU memory[[; {unnamed}]]",
 		Figures:  addon.Unsaid,
 		Means:    "{silent} ComfyUI moves weights to RAM by itself, so usually the work of one node is too large: a large image, many frames, the VAE. That node has a red frame in the workflow.",
 		Cures: []cause.Cure{

@@ -52,7 +52,7 @@ func ownFigures(c *ledger.Case) map[string]string {
 // checkpoints where no frame names the pack.
 var trellisNode = cause.Card{
 	ID: "comfyui/trellis-models", Kinds: onCard, Said: []string{"slat_flow_img_dit", "ss_flow_img_dit", "slat_dec_mesh", "TRELLIS-image-large"}, Unsaid: []string{"ksampler"}, Cause: cause.ModelTooLarge, Weight: cause.Strong,
-	Headline: "ran out of graphics memory[[ ({total})]] in a node that runs TRELLIS",
+	Headline: "ran out of GPU memory[[ ({total})]] in a node that runs TRELLIS",
 	Means:    "TRELLIS loads several models and puts all of them on the card at once; its README asks for 16 GB. If both \"Sampling\" bars reached 100%, it was decoding the object, which needs more memory for complex shapes.",
 	Not:      "Fewer sampling steps: every step needs the same memory. `--lowvram`: these nodes do not follow it.",
 	Cures: []cause.Cure{
@@ -80,7 +80,7 @@ var comfyNodes = []cause.Card{
 	},
 	{
 		ID: "comfyui/wanvideo", Kinds: onCard, Said: []string{"WanVideoWrapper", "WanAnimate: ", "Node Type: WanVideoSampler", "Node Type: WanVideoModelLoader", "executing WanVideoSampler", "Initializing block swap"}, Unsaid: []string{"enable_vae_tiling"}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory[[ ({total})]] in WanVideoWrapper",
+		Headline: "ran out of GPU memory[[ ({total})]] in WanVideoWrapper",
 		Means:    "WanVideoWrapper manages its model itself, so ComfyUI's memory options hardly help. Its node WanVideo BlockSwap decides how many of the weights stay on the card (the 14B model has 40 blocks). Working memory grows with frames and resolution.",
 		Not:      "`--lowvram`: the wrapper ignores it.",
 		Cures: []cause.Cure{
@@ -92,7 +92,7 @@ var comfyNodes = []cause.Card{
 	},
 	{
 		ID: "comfyui/wanvideo-decode", Kinds: onCard, Said: []string{"enable_vae_tiling", "Node Type: WanVideoDecode", "Node Type: WanVideoEncode", "executing WanVideoDecode"}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory in WanVideo's decode or encode node",
+		Headline: "ran out of GPU memory in WanVideo's decode or encode node",
 		Means:    "WanVideo's own decode or encode node failed, not the sampler. It handles whole frames unless tiling is on.",
 		Not:      "Fewer steps: the VAE needs the same.",
 		Cures:    []cause.Cure{{Fix: "vae_tiling", Title: "Turn on enable_vae_tiling in that node", Told: "WanVideo Decode (or Encode): enable_vae_tiling on, tile_x and tile_y 272, tile_stride_x 144, tile_stride_y 128. If it is on already: smaller values.", Cost: "Slower; seams may show."}, fewerFrames, comfyUnload},
@@ -100,7 +100,7 @@ var comfyNodes = []cause.Card{
 	},
 	{
 		ID: "comfyui/gguf", Kinds: onCard, Said: []string{"ComfyUI-GGUF", "dequantize_blocks", "dequantize_tensor"}, Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory[[ ({total})]] with a GGUF model",
+		Headline: "ran out of GPU memory[[ ({total})]] with a GGUF model",
 		Means:    "A GGUF model is in use. Each layer is unpacked to 16 bit on the card when its turn comes, and LoRAs are added there. The working memory for the image comes on top of the weights.",
 		Not:      "Fewer steps: every step needs the same memory.",
 		Cures: []cause.Cure{
@@ -112,7 +112,7 @@ var comfyNodes = []cause.Card{
 	},
 	{
 		ID: "comfyui/seedvr2-vae", Kinds: onCard, Said: []string{"video_vae_v3", "Error in Phase 1 (", "Error in Phase 3 ("}, Unsaid: []string{"Error in Phase 2 ("}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory in the VAE of SeedVR2, the video upscaler",
+		Headline: "ran out of GPU memory in the VAE of SeedVR2, the video upscaler",
 		Means:    "SeedVR2's VAE encodes the input and decodes the result, a batch of frames at once. Both are done at the final resolution, so memory grows with pixels x frames.",
 		Not:      "`--lowvram`: these nodes ignore it.",
 		Cures: []cause.Cure{
@@ -124,7 +124,7 @@ var comfyNodes = []cause.Card{
 	},
 	{
 		ID: "comfyui/seedvr2", Kinds: onCard, Said: []string{"SeedVR2"}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory in SeedVR2, the video upscaler",
+		Headline: "ran out of GPU memory in SeedVR2, the video upscaler",
 		Means:    "SeedVR2 works on a batch of frames at once, at the final resolution. Its log usually names the phase that failed (encoding, upscaling, decoding); each has its own setting.",
 		Not:      "ComfyUI's `--lowvram`: these nodes ignore it.",
 		Cures: []cause.Cure{
@@ -139,8 +139,8 @@ var comfyNodes = []cause.Card{
 	},
 	{
 		ID: "comfyui/ipadapter", Kinds: onCard, Said: []string{"IPAdapter", "CrossAttentionPatch", "PulidFlux", "ApplyInstantID"}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory[[ ({total})]] with an image adapter",
-		Means:    "An image adapter (IPAdapter, InstantID, PuLID) is in use. Its image encoder and weights take graphics memory beside the model, and each reference image adds work in every step.",
+		Headline: "ran out of GPU memory[[ ({total})]] with an image adapter",
+		Means:    "An image adapter (IPAdapter, InstantID, PuLID) is in use. Its image encoder and weights take GPU memory beside the model, and each reference image adds work in every step.",
 		Not:      "Fewer steps: every step needs the same memory.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Fewer reference images and adapters", Told: "Use one reference image and one adapter. Bypass the other adapters and ControlNets (select, Ctrl+B) to see which is too much.", Cost: "Looser likeness."},
@@ -151,7 +151,7 @@ var comfyNodes = []cause.Card{
 	{
 		// Its motion_sample is above every sampling once it is installed.
 		ID: "comfyui/animatediff", Kinds: onCard, Said: []string{"Sliding context window activated", "Regular AnimateDiff activated", "AnimateDiffModel", "evolved_sampling_function", "sliding_calc_cond", "motion_module"}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory in AnimateDiff",
+		Headline: "ran out of GPU memory in AnimateDiff",
 		Means:    "AnimateDiff samples many frames as one batch, so memory grows with frames x pixels. Without Context Options that is the whole clip.",
 		Not:      "Fewer steps: every step needs the same memory.",
 		Cures: []cause.Cure{
@@ -162,7 +162,7 @@ var comfyNodes = []cause.Card{
 	},
 	{
 		ID: "comfyui/directml", Said: []string{"GPU video memory available", "torch_directml", "privateuseone"}, If: func(c *ledger.Case) bool { return c.In("comfyui") && !c.Kind(inRAM...) }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory with DirectML",
+		Headline: "ran out of GPU memory with DirectML",
 		Means:    "DirectML does not tell ComfyUI how large the card is or what is free, so ComfyUI cannot plan its memory. The same image usually needs more memory than with ROCm or CUDA.[[ {full}]]",
 		Figures: func(c *ledger.Case) map[string]string {
 			if _, ok := c.Fact("weights_32"); ok {
@@ -181,7 +181,7 @@ var comfyNodes = []cause.Card{
 	},
 	{
 		ID: "comfyui/amd-vae", Kinds: onCard, Said: []string{"vae.decode(", "VAEDecode", "first_stage_model.decode", "regular VAE decoding", "comfy/sd.py"}, Unsaid: []string{"VAEEncode", "vae.encode(", "regular VAE encoding", "vae.decode_tiled(", "temporal_tiled_decode", "spatial_tiled_decode"}, If: amdCard, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory in the VAE on this AMD card",
+		Headline: "ran out of GPU memory in the VAE on this AMD card",
 		Means:    "The VAE failed, which turns the latent into the image. That is common on AMD: its convolutions (MIOpen) can need several times the memory they need on NVIDIA. So decoding can fail although sampling worked.",
 		Not:      "Fewer steps: the VAE needs the same.",
 		Cures:    []cause.Cure{comfyTiles, {Fix: "efficient_attention", Title: "Limit MIOpen's search: `MIOPEN_FIND_MODE=FAST`", Kind: "env", Text: "export MIOPEN_FIND_MODE=FAST", Cost: "Some speed."}, {Fix: "half_precision", Title: "Run the VAE at 16 bit: `--bf16-vae`", Told: "Start ComfyUI with it. Many versions run the VAE at 32 bit on AMD.", Cost: "No visible difference."}},
@@ -193,7 +193,7 @@ var comfyNodes = []cause.Card{
 var comfyOwn = []cause.Card{
 	{
 		ID: "comfyui/own-load", Kinds: onCard, Said: []string{"from_pretrained", "load_state_dict", "in load_model", "in loadmodel", "in load_checkpoint", "in load_pipe", "in _load_"}, If: when.All(ownModel, when.Not(ledger.Roomy)), Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory while the custom node {node} loaded its own model",
+		Headline: "ran out of GPU memory while the custom node {node} loaded its own model",
 		Means:    "{node} loads its model itself, outside ComfyUI's memory management. Models that ComfyUI already has on the card can stay there beside it.[[ {spilled}]]",
 		Figures:  ownFigures,
 		Not:      "A smaller image: loading the weights failed. `--lowvram`: this node ignores it.",
@@ -206,7 +206,7 @@ var comfyOwn = []cause.Card{
 	},
 	{
 		ID: "comfyui/own-model", Kinds: onCard, If: when.All(ownModel, when.Not(ledger.Roomy)), Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory[[ ({total})]] in the custom node {node}",
+		Headline: "ran out of GPU memory[[ ({total})]] in the custom node {node}",
 		Means:    "{node} runs its model itself, outside ComfyUI's memory management. Models that ComfyUI or other nodes left on the card can stay there beside it.[[ {spilled}]]",
 		Figures:  ownFigures,
 		Not:      "Fewer steps: every step needs the same memory. `--lowvram`: this node ignores it.",

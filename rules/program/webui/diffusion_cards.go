@@ -78,7 +78,7 @@ var diffusersCards = ofCard([]cause.Card{
 	pipelines.Offloaded(plainDiffusers, quantTransformer, offloadGroups, offloadLayers),
 	{
 		ID: "diffusers/to-cuda", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"pipe.to(", "pipeline.to(", ".to(\"cuda\")", ".to('cuda')"}, Unsaid: []string{"accelerator.backward", "in __call__"}, If: plainDiffusers, Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory while it moved the whole pipeline to the card",
+		Headline: "ran out of GPU memory while it moved the whole pipeline to the card",
 		Means:    "`.to(\"cuda\")` puts all parts on the card at once: text encoders, transformer or UNet, VAE. They run one after another, so each can be moved when its turn comes, if the largest fits (FLUX.1: transformer 24 GB at 16 bit, T5 9.5; FLUX.2: 64 and 48).",
 		Not:      "A smaller image: loading the weights failed. Offloading after `.to(\"cuda\")`: everything is on the card by then.",
 		Cures:    []cause.Cure{offloadModel, quantTransformer, halfUNet, offloadLayers},
@@ -86,7 +86,7 @@ var diffusersCards = ofCard([]cause.Card{
 	},
 	{
 		ID: "diffusers/component-too-large", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"module.to(self.execution_device)", "in pre_forward"}, If: plainDiffusers, Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory while it moved one component to the card",
+		Headline: "ran out of GPU memory while it moved one component to the card",
 		Means:    "Model offload is on already, but a single part does not fit on the card. FLUX.1's transformer alone has 24 GB at 16 bit, T5-XXL 9.5 GB.",
 		Not:      "A smaller image: loading the weights failed.",
 		Cures:    []cause.Cure{quantTransformer, offloadLayers, offloadGroups},
@@ -107,7 +107,7 @@ var diffusersCards = ofCard([]cause.Card{
 	},
 	{
 		ID: "diffusers/video-decode", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError, fact.MPSAlloc}, Said: []string{"temporal_decoder", "autoencoder_kl_cogvideox", "autoencoder_kl_hunyuan_video", "autoencoder_kl_wan", "autoencoder_kl_ltx", "autoencoder_kl_mochi", "decode_chunk_size"}, If: plainDiffusers, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory in the video VAE",
+		Headline: "ran out of GPU memory in the video VAE",
 		Means:    "The video VAE failed. It handles many frames at once, each at full size. Without tiling this can need more memory than the denoising steps did.",
 		Not:      "Fewer steps: it failed in the VAE.",
 		Cures:    []cause.Cure{tiledVAE, {Fix: "lower_resolution", Title: "Use fewer frames", Told: "In the pipeline call set `num_frames` to about half. Stable Video Diffusion: instead `decode_chunk_size=2`, then 1.", Cost: "A shorter clip; with SVD slight flicker."}, offloadModel},
@@ -115,7 +115,7 @@ var diffusersCards = ofCard([]cause.Card{
 	},
 	{
 		ID: "diffusers/decode", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"self.vae.decode(", "vae.decode(", "autoencoder_kl.py"}, Unsaid: []string{"vae.encode("}, If: func(c *ledger.Case) bool { return plainDiffusers(c) && !c.Training() }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory in the VAE",
+		Headline: "ran out of GPU memory in the VAE",
 		Means:    "The VAE failed, which turns the latent into the image. Its memory grows with the resolution and the number of images. Without offloading, all other parts of the pipeline are still on the card.",
 		Not:      "Fewer steps: it failed in the VAE.",
 		Cures:    []cause.Cure{tiledVAE, offloadModel, {Fix: "lower_batch_size", Title: "Make one image at a time", Kind: "python", Text: "pipe(prompt, num_images_per_prompt=1)", Cost: "Several calls."}},
@@ -123,7 +123,7 @@ var diffusersCards = ofCard([]cause.Card{
 	},
 	{
 		ID: "diffusers/prompt", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"_get_t5_prompt_embeds", "encode_prompt(", "in encode_prompt"}, Unsaid: []string{"module.to(self.execution_device)"}, If: plainDiffusers, Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory while it encoded the prompt",
+		Headline: "ran out of GPU memory while it encoded the prompt",
 		Means:    "The text encoder failed, before the denoising steps. Without offloading, all other parts of the pipeline are on the card too. T5-XXL (FLUX, SD 3) alone has 9.5 GB at 16 bit.",
 		Not:      "A smaller image, VAE tiling: it failed in the text encoder.",
 		Cures:    []cause.Cure{offloadModel, {Fix: "use_lower_quant", Title: "Load T5 in 8 bit", Kind: "python", Text: "from transformers import BitsAndBytesConfig, T5EncoderModel\n\nrepo = \"black-forest-labs/FLUX.1-dev\"   # yours\nencoder = T5EncoderModel.from_pretrained(repo, subfolder=\"text_encoder_2\", quantization_config=BitsAndBytesConfig(load_in_8bit=True))\n# then: from_pretrained(repo, text_encoder_2=encoder, ...); SD3: text_encoder_3", Cost: "Hardly any loss of quality."}, offloadLayers},
@@ -131,7 +131,7 @@ var diffusersCards = ofCard([]cause.Card{
 	},
 	{
 		ID: "diffusers/scores", Kinds: []fact.Kind{fact.TorchAlloc, fact.MPSAlloc, fact.MPSBuffer}, Said: []string{"get_attention_scores", "torch.baddbmm("}, If: plainDiffusers, Cause: cause.OversizedAllocation, Weight: cause.Strong,
-		Headline: "ran out of graphics memory for the score matrix of attention",
+		Headline: "ran out of GPU memory for the score matrix of attention",
 		Means:    "Plain attention builds a score matrix that grows with the square of the pixels. PyTorch 2's attention does not need it. So this is PyTorch 1, or something set another attention processor (attention slicing and some adapters do).",
 		Not:      "Fewer steps: every step needs the same memory.",
 		Cures:    []cause.Cure{oneImage, {Fix: "efficient_attention", Title: "Use memory-efficient attention", If: oldAttention, Told: "Run `pip install xformers` (the build for your PyTorch version). Then, after the pipeline is created:", Kind: "python", Text: "pipe.enable_xformers_memory_efficient_attention()", Cost: "None; faster."}, {Fix: "efficient_attention", Title: "Use PyTorch 2's attention", If: when.Not(oldAttention), Kind: "python", Text: "from diffusers.models.attention_processor import AttnProcessor2_0\n\npipe.unet.set_attn_processor(AttnProcessor2_0())   # PyTorch 2; with 1.x: pipe.enable_xformers_memory_efficient_attention()", Cost: "None; faster."}, smallerOnly, {Fix: "lower_batch_size", Title: "Turn on attention slicing", Kind: "python", Text: "pipe.enable_attention_slicing()", Cost: "Slower; only where PyTorch 2's attention cannot be used."}},
@@ -139,7 +139,7 @@ var diffusersCards = ofCard([]cause.Card{
 	},
 	{
 		ID: "diffusers/overfull", Kinds: []fact.Kind{fact.TorchAlloc}, If: func(c *ledger.Case) bool { return plainDiffusers(c) && !c.Training() && ledger.Overfull(c) }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory, with more allocated than the card has",
+		Headline: "ran out of GPU memory, with more allocated than the card has",
 		Means:    "More is allocated than the {total} of the card; the rest went to RAM, which is slow. Usually all parts of the pipeline are on the card at once: because of `.to(\"cuda\")`, or because the offload call comes after it.",
 		Not:      "Fewer steps: every step needs the same memory.",
 		Cures:    []cause.Cure{offloadModel, quantTransformer, offloadLayers},
@@ -150,7 +150,7 @@ var diffusersCards = ofCard([]cause.Card{
 			return plainDiffusers(c) && c.Training() && !ledger.Roomy(c) && !ledger.Crowded(c)
 		},
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory[[ ({total})]] in a training step",
+		Headline: "ran out of GPU memory[[ ({total})]] in a training step",
 		Means:    "Weights, gradients, optimizer state and activations are on the card together. Gradient checkpointing, 16 bit and 8-bit Adam save most, if they are not on yet.",
 		Not:      "`enable_model_cpu_offload()`: it is for making images, not for training.",
 		Cures: []cause.Cure{
@@ -166,7 +166,7 @@ var diffusersCards = ofCard([]cause.Card{
 			return plainDiffusers(c) && !c.Training() && !c.In("omnigen", "cogvideo", "wan2gp", "hunyuanvideo") && !ledger.Roomy(c)
 		},
 		Cause: cause.BatchTooLarge, Weight: cause.Likely,
-		Headline: "ran out of graphics memory[[ ({total})]] in a denoising step",
+		Headline: "ran out of GPU memory[[ ({total})]] in a denoising step",
 		Means:    "A denoising step did not fit beside the weights. Its memory grows with resolution, number of images and, for video, frames. If the whole pipeline is on the card, text encoders and VAE sit there idle; offloading them may be enough.",
 		Not:      "Fewer steps: every step needs the same memory.",
 		Cures:    []cause.Cure{offloadModel, smallerCall, quantTransformer},
@@ -220,7 +220,7 @@ func refusedWithRoom(c *ledger.Case) map[string]string {
 	for _, x := range c.Facts.Failures {
 		f := x.Figures
 		if x.Kind == fact.TorchAlloc && f.Free != nil && f.Requested != nil && f.Free.Bytes > f.Requested.Bytes+units.GiB {
-			return map[string]string{"second": "The card failed too, with " + units.Amount(f.Free.Bytes) + " free: Windows counts graphics memory against RAM plus page file."}
+			return map[string]string{"second": "The card failed too, with " + units.Amount(f.Free.Bytes) + " free: Windows counts GPU memory against RAM plus page file."}
 		}
 	}
 	return map[string]string{"second": ""}
@@ -276,7 +276,7 @@ var invokeCards = slices.Concat([]cause.Card{
 	},
 	{
 		ID: "invokeai/decode", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError, fact.MPSAlloc}, Said: []string{"latents_to_image", "flux_vae_decode", "vae.decode(", "(l2i)"}, If: inInvoke, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory in the VAE, after denoising",
+		Headline: "ran out of GPU memory in the VAE, after denoising",
 		Means:    "Denoising was done; the VAE, which turns the latent into the image, failed. Its memory grows with the resolution. Since 5.6 InvokeAI keeps 3 GB of working memory free by default, which can be too little.",
 		Not:      "Fewer steps: it failed in the VAE.",
 		Cures: []cause.Cure{
@@ -290,7 +290,7 @@ var invokeCards = slices.Concat([]cause.Card{
 		ID: "invokeai/mac", Kinds: []fact.Kind{fact.MPSAlloc, fact.MPSBuffer}, Unsaid: []string{"latents_to_image", "flux_vae_decode", "vae.decode(", "(l2i)", "ldm/invoke/"}, If: inInvoke, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory on this Mac[[ (limit {limit})]]",
 		Means:    "On a Mac the models, the image being made and all other programs share one memory. Models of an earlier image may still be in it.",
-		Not:      "`enable_partial_loading`: RAM and graphics memory are the same here.",
+		Not:      "`enable_partial_loading`: RAM and GPU memory are the same here.",
 		Cures: []cause.Cure{
 			{Fix: "lower_resolution", Title: "Make a smaller image", Told: "512 x 512 for SD 1.5, 1024 x 1024 or less for SDXL, with fewer control layers and reference images. Then use the Upscaling tab.", Cost: "One more step."},
 			{Fix: "restart_session", Title: "Clear the model cache, close other programs", Told: "Tab Queue: Clear Model Cache (newer versions), or restart InvokeAI. Quit large programs (see Activity Monitor, Memory).", Cost: "Models load again."},
@@ -300,7 +300,7 @@ var invokeCards = slices.Concat([]cause.Card{
 	},
 	{
 		ID: "invokeai/text-encoder", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"text_encoder.py", "invocations/compel.py", `invocations\compel.py`, "text_encoder):", "(compel)", "compel_prompt"}, If: when.All(inInvoke, when.Not(ofInvoke2)), Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory[[ ({total})]] in the text encoder",
+		Headline: "ran out of GPU memory[[ ({total})]] in the text encoder",
 		Means:    "The text encoder, which reads the prompt, failed. T5-XXL (FLUX, SD 3) has 9.5 GB at 16 bit. Models of the last run may still be on the card too.",
 		Not:      "A smaller image, tiled decoding: it failed in the text encoder.",
 		Cures: []cause.Cure{
@@ -312,7 +312,7 @@ var invokeCards = slices.Concat([]cause.Card{
 	},
 	{
 		ID: "invokeai/upscale", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"spandrel_image_to_image", "invocations/upscale.py", `invocations\upscale.py`, "(esrgan)"}, If: inInvoke, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory[[ ({total})]] in the upscale model",
+		Headline: "ran out of GPU memory[[ ({total})]] in the upscale model",
 		Means:    "The upscale model failed, not denoising. It usually works in tiles: one tile did not fit beside what is already on the card.",
 		Not:      "Fewer steps: it failed in the upscale model.",
 		Cures: []cause.Cure{
@@ -324,7 +324,7 @@ var invokeCards = slices.Concat([]cause.Card{
 	},
 	{
 		ID: "invokeai/v3", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, If: ofInvoke3, Cause: cause.BatchTooLarge, Weight: cause.Likely,
-		Headline: "ran out of graphics memory[[ ({total})]]",
+		Headline: "ran out of GPU memory[[ ({total})]]",
 		Means:    "This is InvokeAI 3. It moves each model to the card whole and keeps some there (VRAM cache: 2.75 GB in 3.0, 0.25 GB later). The image itself must fit into the rest.",
 		Not:      "`enable_partial_loading`, `device_working_mem_gb`: they came with 5.6. Fewer steps: every step needs the same memory.",
 		Cures: []cause.Cure{
@@ -336,7 +336,7 @@ var invokeCards = slices.Concat([]cause.Card{
 	},
 	{
 		ID: "invokeai/denoise", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"denoise_latents", "flux_denoise", "sd3_denoise", "cogview4_denoise"}, If: inInvoke, Cause: cause.BatchTooLarge, Weight: cause.Likely,
-		Headline: "ran out of graphics memory[[ ({total})]] in a denoising step",
+		Headline: "ran out of GPU memory[[ ({total})]] in a denoising step",
 		Means:    "A denoising step did not fit beside the weights. Large images, control layers and reference images need more memory. Since 5.6 InvokeAI keeps 3 GB free for this by default, which can be too little.",
 		Not:      "`ram` and `vram` in invokeai.yaml: since 5.6 they do nothing.",
 		Cures: []cause.Cure{
@@ -348,7 +348,7 @@ var invokeCards = slices.Concat([]cause.Card{
 	},
 	{
 		ID: "invokeai/whole-precision", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"Using more accurate float32 precision"}, If: inInvoke, Cause: cause.ModelTooLarge, Weight: cause.Decisive,
-		Headline: "ran out of graphics memory and loads the model at 32 bit",
+		Headline: "ran out of GPU memory and loads the model at 32 bit",
 		Means:    "\"Using more accurate float32 precision\" means that every weight takes 4 bytes instead of 2.[[ The UNet takes {whole} and would take {half} at 16 bit.]] InvokeAI 2 chooses this itself on GTX 1650 and 1660, which make black images at 16 bit, and without CUDA.",
 		Not:      "Editing models.yaml: \"restoring None\" and \"not a known model name\" only follow from this failure.",
 		Figures:  networkSize,
@@ -361,7 +361,7 @@ var invokeCards = slices.Concat([]cause.Card{
 	},
 	{
 		ID: "invokeai/v2", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError, fact.MPSAlloc}, Said: invoke2Words, If: inInvoke, Cause: cause.BatchTooLarge, Weight: cause.Likely,
-		Headline: "ran out of graphics memory[[ ({total})]] while it made an image",
+		Headline: "ran out of GPU memory[[ ({total})]] while it made an image",
 		Means:    "This is InvokeAI 2. Stable Diffusion 1.5 has 2 GB of weights at 16 bit and 4 GB at 32. The rest of the memory is for the image and grows with width x height.",
 		Cures: []cause.Cure{
 			{Fix: "half_precision", Title: "Start at 16 bit with `--free_gpu_mem`", Told: "Start it with `--precision=float16 --free_gpu_mem --max_loaded_models 1`, or put these into the file `invokeai.init`.", Cost: "Some seconds for each image; black ones on GTX 16xx."},

@@ -23,8 +23,8 @@ var fooocusCards = slices.Concat([]cause.Card{
 }, addon.FooocusMac, ofCard([]cause.Card{
 	{
 		ID: "fooocus/directml", Said: []string{"GPU video memory available", "torch_directml", "privateuseone"}, If: func(c *ledger.Case) bool { return inFooocus(c) && !c.Kind(inRAM...) }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory with DirectML",
-		Means:    "DirectML does not tell Fooocus how much graphics memory there is. Fooocus assumes 1024 MB on every card, so it cannot plan.[[ {place}]]", Figures: addon.DirectPlace,
+		Headline: "ran out of GPU memory with DirectML",
+		Means:    "DirectML does not tell Fooocus how much GPU memory there is. Fooocus assumes 1024 MB on every card, so it cannot plan.[[ {place}]]", Figures: addon.DirectPlace,
 		Cures: []cause.Cure{
 			{Fix: "lowvram_mode", Title: "Start with `--always-low-vram --vae-in-cpu`", Told: "Try `--always-low-vram` alone first. In `run.bat` the line becomes:", Kind: "config", Text: `.\python_embeded\python.exe Fooocus\entry_with_update.py --directml --always-low-vram --vae-in-cpu`, Cost: "Slow."},
 			{Fix: "lower_resolution", Title: "Restart Fooocus, then make one smaller image at a time", Told: "DirectML frees little while the program runs. Advanced: Image Number 1, and a smaller size in Aspect Ratios.", Cost: "Less detail."},
@@ -59,7 +59,7 @@ var fooocusCards = slices.Concat([]cause.Card{
 	{
 		ID: "fooocus/driver", Kinds: []fact.Kind{fact.CUDAError}, If: inFooocus, Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "got a CUDA out-of-memory error without sizes",
-		Means:    "Either RAM or the card may be full. Fooocus moves SDXL between RAM and card. On Windows graphics memory also counts against RAM plus page file; Fooocus asks for 8 GB of RAM and 40 GB of page file.",
+		Means:    "Either RAM or the card may be full. Fooocus moves SDXL between RAM and card. On Windows GPU memory also counts against RAM plus page file; Fooocus asks for 8 GB of RAM and 40 GB of page file.",
 		Not:      "Fewer steps: every step needs the same memory.",
 		Cures: []cause.Cure{
 			{Fix: "raise_pagefile", Title: "Give Windows 40 GB of page file", Told: "Win+R, `sysdm.cpl`, Advanced, Performance: Settings, Advanced, Virtual memory: System managed size, for C: and Fooocus's drive, with 40 GB free; restart. Linux: 40 GB of swap.", Cost: "Disk space, best on an SSD."},
@@ -70,7 +70,7 @@ var fooocusCards = slices.Concat([]cause.Card{
 	},
 	{
 		ID: "fooocus/upscale", Kinds: onCard, Said: []string{"perform_upscale", "Upscaling image", "in apply_upscale", "upscaler.py"}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory in Upscale or Variation",
+		Headline: "ran out of GPU memory in Upscale or Variation",
 		Means:    "Upscale and Variation work at the size of the input image. Twice the size of a large image has several times the pixels that SDXL was made for.",
 		Not:      "Fewer steps: every step needs the same memory.",
 		Cures: []cause.Cure{
@@ -84,7 +84,7 @@ var fooocusCards = slices.Concat([]cause.Card{
 		ID: "fooocus/moving", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, Said: append([]string{"load_models_gpu", "To load target model", "Begin to load", "patch_model"}, addon.Moving...), If: func(c *ledger.Case) bool {
 			return inFooocus(c) && addon.ToMove(c) && ledger.OnCard(c) && !ledger.Roomy(c)
 		}, Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory[[ ({total})]] while it moved a model to the card",
+		Headline: "ran out of GPU memory[[ ({total})]] while it moved a model to the card",
 		Means:    "It failed while model weights went to the card. Fooocus plans that by what is free at that moment. So usually another program took memory in the meantime, or models of the last image were still there.",
 		Not:      "`--lowvram`, `--medvram`: Fooocus does not have them.",
 		Cures: []cause.Cure{
@@ -96,7 +96,7 @@ var fooocusCards = slices.Concat([]cause.Card{
 	},
 	{
 		ID: "fooocus/card", Kinds: onCard, If: func(c *ledger.Case) bool { return inFooocus(c) && ledger.OnCard(c) && !ledger.Roomy(c) }, Cause: cause.BatchTooLarge, Weight: cause.Fair,
-		Headline: "ran out of graphics memory[[ ({total})]]",
+		Headline: "ran out of GPU memory[[ ({total})]]",
 		Means:    "Fooocus moves weights to RAM by itself and can run SDXL on a 4 GB card. On 6 GB or more it usually fails because another program uses part of the card, or because ControlNets, Inpaint or a large image came on top.",
 		Not:      "`--lowvram`, `--medvram`: Fooocus does not have them.",
 		Cures:    []cause.Cure{{Fix: "close_other_apps", Title: "See what else is on the card", Kind: "shell", Text: "nvidia-smi", Cost: "Free."}, fooocusLow, {Fix: "lower_resolution", Title: "Lower the resolution, one image at a time", Told: "Advanced: a smaller size in Aspect Ratios, Image Number 1. No ControlNet or Inpaint.", Cost: "A smaller image."}},

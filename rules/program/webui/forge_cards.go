@@ -72,7 +72,7 @@ var forgeCards = slices.Concat(ofCard(forgeAddons), []cause.Card{
 	forgeMerge,
 	{
 		ID: "forge/before-sliders", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync, fact.CUDAError}, If: func(c *ledger.Case) bool { return oldForge(c) && !ledger.Roomy(c) }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory[[ ({total})]] while it made an image",
+		Headline: "ran out of GPU memory[[ ({total})]] while it made an image",
 		Means:    "This is reForge, or Forge from before August 2024 (`ldm_patched` in the traceback). It moves weights to RAM by itself. So usually the image is too large: memory grows with resolution, batch size, Hires. fix and each ControlNet.",
 		Not:      "`--medvram`, `--lowvram`: it ignores both. Fewer steps: every step needs the same memory.",
 		Cures: []cause.Cure{
@@ -91,13 +91,13 @@ var forgeCards = slices.Concat(ofCard(forgeAddons), []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "lowvram_mode", Title: "Set Swap Location to CPU, lower GPU Weights by 1000", Told: "Both are at the top of the page (set UI to all if they are hidden). Set Swap Method to Queue.", Cost: "Some speed."},
 			{Fix: "use_lower_quant", Title: "Load an NF4 or GGUF file of the model", Told: "Flux: `flux1-dev-Q4_K_S.gguf` (6.8 GB)[[; {q4} then stay in RAM instead of {now}]]. Or `flux1-dev-bnb-nf4-v2`. Take T5 as `t5xxl_fp8_e4m3fn`. Other models: an fp8 or pruned fp16 file.", Cost: "Slight loss of quality; a download."},
-			{Fix: "close_other_apps", Title: "Free graphics memory and RAM", Told: "Close browser and games; `nvidia-smi` shows what else is on the card. On Windows set a page file of 32 GB or more.", Cost: "Free."},
+			{Fix: "close_other_apps", Title: "Free GPU memory and RAM", Told: "Close browser and games; `nvidia-smi` shows what else is on the card. On Windows set a page file of 32 GB or more.", Cost: "Free."},
 		},
 		Sources: []string{forgeCode + "backend/memory_management.py", forgeCode + "modules_forge/main_entry.py"},
 	},
 	{
 		ID: "forge/weights-slider", Kinds: []fact.Kind{fact.ForgeLoad}, If: forgeLoading, Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory while it loaded the model",
+		Headline: "ran out of GPU memory while it loaded the model",
 		Means:    "The slider GPU Weights decides how much of the model goes to the card[[ (the model needs {need}, {free_mb} is free)]]. If the line [Memory Management] shows a small Remaining, the slider is too high. Otherwise another program may have taken memory.",
 		Figures:  forgePlan,
 		Not:      "`--medvram`, `--lowvram`: Forge ignores both.",
@@ -111,7 +111,7 @@ var forgeCards = slices.Concat(ofCard(forgeAddons), []cause.Card{
 	{
 		ID: "forge/driver", Kinds: []fact.Kind{fact.CUDAError}, If: inForge, Unsaid: []string{"vae.decode", "decode_first_stage"}, Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "got a CUDA out-of-memory error without sizes",
-		Means:    "Either RAM or the card may be full. Forge keeps in RAM what does not fit on the card. With Swap Location \"Shared\" a lack of RAM gives this error, and on Windows graphics memory also counts against RAM plus page file. A full card alone usually says \"Tried to allocate\".",
+		Means:    "Either RAM or the card may be full. Forge keeps in RAM what does not fit on the card. With Swap Location \"Shared\" a lack of RAM gives this error, and on Windows GPU memory also counts against RAM plus page file. A full card alone usually says \"Tried to allocate\".",
 		Not:      "`--medvram`, `--lowvram`: Forge ignores both.",
 		Cures: []cause.Cure{
 			{Fix: "lowvram_mode", Title: "Set Swap Location to CPU, lower GPU Weights by 1000", Told: "Both are at the top of the page (set UI to all if they are hidden). Set Swap Method to Queue, then restart Forge.", Cost: "Some speed."},
@@ -122,7 +122,7 @@ var forgeCards = slices.Concat(ofCard(forgeAddons), []cause.Card{
 	},
 	{
 		ID: "forge/vae", Kinds: onCard, Said: []string{"decode_first_stage", "vae.decode", "autoencoder", "IntegratedAutoencoderKL"}, If: inForge, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory in the VAE",
+		Headline: "ran out of GPU memory in the VAE",
 		Means:    "The VAE failed, which turns the latent into the image. Forge usually retries in tiles by itself; here it did not, or the tiles did not fit beside the weights.",
 		Not:      "Fewer steps: it failed in the VAE.",
 		Cures: []cause.Cure{
@@ -147,7 +147,7 @@ var forgeCards = slices.Concat(ofCard(forgeAddons), []cause.Card{
 	},
 	{
 		ID: "forge/sampling", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, If: func(c *ledger.Case) bool { return inForge(c) && ledger.Allocator(c) && !ledger.Roomy(c) }, Cause: cause.BatchTooLarge, Weight: cause.Likely,
-		Headline: "ran out of graphics memory[[ ({total})]] while it made an image",
+		Headline: "ran out of GPU memory[[ ({total})]] while it made an image",
 		Means:    "Forge fills the card with weights up to the slider GPU Weights. The rest must be enough for the image itself, and was not.",
 		Not:      "`--medvram`, `--lowvram`: Forge ignores both. Fewer steps: every step needs the same memory.",
 		Cures: []cause.Cure{
@@ -171,7 +171,7 @@ var sdnextCards = ofCard([]cause.Card{
 	addon.SDNextDirectML,
 	{
 		ID: "sdnext/vae", Kinds: onCard, Said: []string{"processing_vae.py", "full_vae_decode", "VAE decode", "vae_decode"}, If: of("sdnext"), Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory in the VAE",
+		Headline: "ran out of GPU memory in the VAE",
 		Means:    "The VAE failed, which turns the latent into the image. Its memory grows with the resolution and the batch size.[[ {amd}]]",
 		Figures:  amdScratch,
 		Not:      "Fewer steps: it failed in the VAE.",
@@ -196,7 +196,7 @@ var sdnextCards = ofCard([]cause.Card{
 	},
 	{
 		ID: "sdnext/balanced", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, If: of("sdnext"), Cause: cause.BatchTooLarge, Weight: cause.Good,
-		Headline: "ran out of graphics memory[[ ({total})]]",
+		Headline: "ran out of GPU memory[[ ({total})]]",
 		Means:    "SD.Next moves parts of the model to RAM. In its default mode, balanced, weights may fill the card up to a high watermark (60 %, or 80 % on cards with 24 GB and more). The rest must be enough for the image itself.",
 		Not:      "`--opt-sdp-attention`, `--medvram-sdxl`: SD.Next does not have them.",
 		Cures: []cause.Cure{

@@ -34,7 +34,7 @@ var framepackCards = ofCard([]cause.Card{
 	{
 		ID: "framepack/room-left", Kinds: []fact.Kind{fact.TorchAlloc}, If: ledger.Roomy, Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "could not get {asked} although {free} of the card was free",
-		Means:    "The card was not full. Most likely RAM plus page file were: on Windows graphics memory counts against them too. FramePack keeps a 13B video model, a Llama text encoder and three more models in RAM, about 60 GB at the peak.",
+		Means:    "The card was not full. Most likely RAM plus page file were: on Windows GPU memory counts against them too. FramePack keeps a 13B video model, a Llama text encoder and three more models in RAM, about 60 GB at the peak.",
 		Not:      "GPU Inference Preserved Memory: the card was not full.",
 		Cures: []cause.Cure{
 			letWindowsPage, moreSwapIf,
@@ -45,7 +45,7 @@ var framepackCards = ofCard([]cause.Card{
 	},
 	{
 		ID: "framepack/vae", Kinds: onCard, Said: []string{"vae_decode(", "in vae_decode", "vae_decode_fake"}, If: func(c *ledger.Case) bool { return !ledger.Roomy(c) }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory in the VAE, while it decoded a section",
+		Headline: "ran out of GPU memory in the VAE, while it decoded a section",
 		Means:    "The VAE failed, although FramePack already decodes in tiles and slices and tries to keep 8 GB free for it. Usually another program uses part of the card, or models of an earlier failed run are still there.",
 		Not:      "GPU Inference Preserved Memory: it only affects sampling.",
 		Cures: []cause.Cure{
@@ -75,7 +75,7 @@ var framepackCards = ofCard([]cause.Card{
 	},
 	{
 		ID: "framepack/sampling", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"sample_hunyuan", "with preserved memory", "move_model_to_device_with_memory_preservation", "hunyuan_video_packed"}, Cause: cause.BatchTooLarge, Weight: cause.Likely,
-		Headline: "ran out of graphics memory while sampling",
+		Headline: "ran out of GPU memory while sampling",
 		Means:    "FramePack fills the card with weights and leaves only the \"preserved\" memory free. The sampling step needs more than that.",
 		Not:      "A shorter video, fewer steps: every section needs the same memory.",
 		Cures:    []cause.Cure{{Fix: "lowvram_mode", Title: "Raise GPU Inference Preserved Memory", Told: "Drag the slider from 6 (the default) to 8, then 10.", Cost: "Slower."}, {Fix: "efficient_attention", Title: "Install SageAttention or xformers", Told: "Install it into FramePack's own Python. At the start FramePack prints which ones it found.", Cost: "None; faster."}, {Fix: "close_other_apps", Title: "Close other programs on the card", Kind: "shell", Text: "nvidia-smi", Cost: "Free."}},

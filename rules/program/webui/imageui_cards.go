@@ -126,8 +126,8 @@ func passes(c *ledger.Case, file, function string) bool {
 var a1111Work = []cause.Card{
 	{
 		ID: "a1111/directml", Said: []string{"GPU video memory available", "torch_directml", "privateuseone"}, If: func(c *ledger.Case) bool { return a1111Only(c) && !c.Kind(inRAM...) }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory with DirectML",
-		Means:    "DirectML does not tell PyTorch how much graphics memory is free, so the web UI cannot plan. An image usually needs more memory than with ROCm or CUDA.",
+		Headline: "ran out of GPU memory with DirectML",
+		Means:    "DirectML does not tell PyTorch how much GPU memory is free, so the web UI cannot plan. An image usually needs more memory than with ROCm or CUDA.",
 		Not:      "`--xformers`, `PYTORCH_CUDA_ALLOC_CONF`: they only work with CUDA.",
 		Cures: []cause.Cure{
 			{Fix: a1111Tiled.Fix, Title: a1111Tiled.Title, Told: a1111Tiled.Told, Cost: a1111Tiled.Cost, If: a1111Decoding},
@@ -154,7 +154,7 @@ var a1111Work = []cause.Card{
 	},
 	{
 		ID: "a1111/extension-training", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, If: func(c *ledger.Case) bool { return c.Training() && !c.In("sd-dreambooth-extension") }, Unsaid: []string{"textual_inversion.py", "hypernetwork.py", "train_embedding", "train_hypernetwork"}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory while an extension was training",
+		Headline: "ran out of GPU memory while an extension was training",
 		Means:    "An extension was training inside the web UI. Training keeps model, gradients, optimizer state and activations on the card together. The web UI's own model may be there too, especially if you made an image before.",
 		Not:      "Fewer steps: every step needs the same memory.",
 		Cures: []cause.Cure{
@@ -194,7 +194,7 @@ var a1111Work = []cause.Card{
 	},
 	{
 		ID: "a1111/not-enough", Said: []string{"Not enough memory, use lower resolution"}, If: a1111Plain, Cause: cause.OversizedAllocation, Weight: cause.Decisive,
-		Headline: "refused to begin: the image is too large for the free graphics memory",
+		Headline: "refused to begin: the image is too large for the free GPU memory",
 		Means:    "The web UI's split attention checks beforehand what it needs[[: {asked} in one slice, with {free} free]]. Twice the width and height needs 16 times as much, and a batch multiplies it. \"max approx.\" is the largest square image that fits now, Hires. fix included.",
 		Not:      "More RAM, a page file: the graphics card is too full.",
 		Cures:    []cause.Cure{a1111Flagged("Turn on an attention without a score matrix"), {Fix: "lower_resolution", Title: "Stay below the size in the message", Told: "Stay at or below the size after \"max approx.\", also with Hires. fix. Set Batch size 1. Then upscale in the tab Extras or with Ultimate SD Upscale.", Cost: "One more step."}, {Fix: "restart_session", Title: "Restart, and see what else is on the card", Kind: "shell", Text: "nvidia-smi", Cost: "Free.", If: notMac}},
@@ -202,7 +202,7 @@ var a1111Work = []cause.Card{
 	},
 	{
 		ID: "a1111/vae", Kinds: onCard, Said: []string{"decode_first_stage", "autoencoder.py", "single_sample_to_image", "first_stage_model.decode"}, Unsaid: []string{"encode_first_stage", "get_first_stage_encoding"}, If: a1111Plain, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory in the VAE, after the steps",
+		Headline: "ran out of GPU memory in the VAE, after the steps",
 		Means:    "The steps were done; the VAE, which turns the result into an image, failed. Its memory grows with the resolution and can be more than the steps needed. `--no-half-vae` doubles it.",
 		Not:      "Fewer steps, another sampler: it failed in the VAE.",
 		Cures:    []cause.Cure{a1111FullHalf, a1111Tiled, a1111Medvram, a1111Smaller},
@@ -210,7 +210,7 @@ var a1111Work = []cause.Card{
 	},
 	{
 		ID: "a1111/hires", Kinds: onCard, Said: []string{"sample_hr_pass", "hires_fix", "sample_hr"}, If: a1111Plain, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory in Hires. fix",
+		Headline: "ran out of GPU memory in Hires. fix",
 		Means:    "The first pass worked; the second, at the higher resolution, failed. With Upscale by 2 it has four times the pixels, for the whole batch at once.",
 		Not:      "Fewer hires steps: every step needs the same memory.",
 		Cures: []cause.Cure{
@@ -234,7 +234,7 @@ var a1111Work = []cause.Card{
 	},
 	{
 		ID: "a1111/face-restorer", Kinds: onCard, Said: []string{"codeformer_model", "gfpgan_model", "face_restoration_utils", "restore_faces"}, If: func(c *ledger.Case) bool { return c.In("a1111") }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory in the face restorer",
+		Headline: "ran out of GPU memory in the face restorer",
 		Means:    "The face restorer failed. CodeFormer or GFPGAN is one more model on the card, beside Stable Diffusion's.",
 		Not:      "Fewer steps: it failed in the restorer.",
 		Cures: []cause.Cure{
@@ -246,7 +246,7 @@ var a1111Work = []cause.Card{
 	},
 	{
 		ID: "a1111/upscaler", Kinds: onCard, Said: []string{"upscaler.upscale", "esrgan_model.py", "upscaler_utils.py", "upscale_without_tiling", "tiled_upscale"}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory in the upscaler",
+		Headline: "ran out of GPU memory in the upscaler",
 		Means:    "The upscaler (ESRGAN or similar) failed, not Stable Diffusion itself, which may still be on the card. The upscaler's tile size decides how much memory it needs.",
 		Not:      "Fewer steps: it failed in the upscaler.",
 		Cures: []cause.Cure{
@@ -258,7 +258,7 @@ var a1111Work = []cause.Card{
 	},
 	{
 		ID: "a1111/training-tab", Kinds: onCard, Said: []string{"textual_inversion.py", "hypernetwork.py", "train_embedding", "train_hypernetwork"}, Cause: cause.TrainingStateTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory in the Train tab",
+		Headline: "ran out of GPU memory in the Train tab",
 		Means:    "An embedding or hypernetwork was being trained. That keeps the model, gradients and activations on the card together, and by default the VAE and CLIP too.",
 		Not:      "`--lowvram`: the Train tab refuses to work with it.",
 		Cures: []cause.Cure{
@@ -270,9 +270,9 @@ var a1111Work = []cause.Card{
 	},
 	{
 		ID: "a1111/unpickle-ram", Kinds: append([]fact.Kind{fact.CommitLimit}, inRAM...), Said: []string{"Error verifying pickled file", "load_with_extra", "check_pt"}, If: func(c *ledger.Case) bool { return c.In("a1111") }, Cause: cause.HostMemory, Weight: cause.Decisive,
-		Headline: "ran out of RAM (not graphics memory) while it checked a checkpoint",
+		Headline: "ran out of RAM (not GPU memory) while it checked a checkpoint",
 		Means:    "The web UI unpacks a .ckpt once to check that it is safe. That check ran out of RAM (on Windows RAM plus page file). \"The file may be malicious\" appears after any failed check; it does not mean that the file is bad.",
-		Not:      "`--disable-safe-unpickle`: loading needs the same memory. `--medvram`: it saves graphics memory, not RAM.",
+		Not:      "`--disable-safe-unpickle`: loading needs the same memory. `--medvram`: it saves GPU memory, not RAM.",
 		Cures: []cause.Cure{
 			letWindowsPage, moreSwapIf,
 			{Fix: "use_lower_quant", Title: "Use a pruned fp16 .safetensors of the model", Told: "For SD 1.5 it has 2 GB instead of 4 to 7, and needs no such check.", Cost: "No visible difference."},
@@ -282,7 +282,7 @@ var a1111Work = []cause.Card{
 	},
 	{
 		ID: "a1111/loading-ram", Kinds: append([]fact.Kind{fact.CommitLimit}, inRAM...), Said: []string{"sd_models.py", "load_model_weights", "read_state_dict", "get_checkpoint_state_dict"}, Cause: cause.HostMemory, Weight: cause.Decisive,
-		Headline: "ran out of RAM (not graphics memory) while it loaded a checkpoint",
+		Headline: "ran out of RAM (not GPU memory) while it loaded a checkpoint",
 		Means:    "A checkpoint is read into RAM whole before it goes to the card; a .ckpt needs that twice for a moment. On Windows RAM and page file count together.",
 		Not:      "`--medvram`, `--lowvram`: they keep more in RAM.",
 		Cures: []cause.Cure{
@@ -296,7 +296,7 @@ var a1111Work = []cause.Card{
 		ID: "a1111/loading-card", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"load_model_weights", "send_model_to_device", "reload_model_weights", "move_model_to", "loading stable diffusion model:", "sd_model.to(shared.device)", "Stable diffusion model failed to load"},
 		Unsaid: []string{"sd_samplers", "process_images_inner", "CFGDenoiser", "k_diffusion"}, If: a1111Plain,
 		Cause: cause.ModelTooLarge, Weight: cause.Likely,
-		Headline: "ran out of graphics memory while it put a checkpoint on the card",
+		Headline: "ran out of GPU memory while it put a checkpoint on the card",
 		Means:    "Loading the model failed, not making an image. SD 1.5 has about 2 GB of weights at 16 bit, SDXL about 7. Switching models, or an SDXL refiner, can need two models at once for a moment.",
 		Not:      "A smaller image: loading the model failed.",
 		Cures: []cause.Cure{
@@ -309,7 +309,7 @@ var a1111Work = []cause.Card{
 	},
 	{
 		ID: "a1111/controlnet", Kinds: onCard, Said: []string{"sd-webui-controlnet", "cldm.py", "ControlNet"}, If: a1111Plain, Cause: cause.BatchTooLarge, Weight: cause.Likely,
-		Headline: "ran out of graphics memory[[ ({total})]] with ControlNet",
+		Headline: "ran out of GPU memory[[ ({total})]] with ControlNet",
 		Means:    "ControlNet appears in the log. Each enabled unit is one more model on the card (about 0.7 GB for SD 1.5, 2.5 GB for SDXL) and runs in every step.",
 		Not:      "Fewer steps: every step needs the same memory.",
 		Cures: []cause.Cure{
@@ -320,7 +320,7 @@ var a1111Work = []cause.Card{
 	},
 	{
 		ID: "a1111/full-precision", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, Phases: []string{"inference"}, If: func(c *ledger.Case) bool { return a1111Plain(c) && fullPrecision(c) }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory, started with --no-half",
+		Headline: "ran out of GPU memory, started with --no-half",
 		Means:    "`--no-half` runs the model at 32 bit, which doubles the memory. Mostly only GTX 16xx cards, which make black images at 16 bit, need it.",
 		Not:      "Fewer steps: every step needs the same memory.",
 		Cures:    []cause.Cure{a1111FullHalf, a1111Medvram, a1111Smaller},
@@ -328,7 +328,7 @@ var a1111Work = []cause.Card{
 	},
 	{
 		ID: "a1111/sampling", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, Said: []string{"sd_samplers", "k_diffusion", "CFGDenoiser", "process_images_inner"}, If: func(c *ledger.Case) bool { return a1111Plain(c) && ledger.Allocator(c) && !ledger.Roomy(c) }, Cause: cause.BatchTooLarge, Weight: cause.Likely,
-		Headline: "ran out of graphics memory[[ ({total})]] while it made an image",
+		Headline: "ran out of GPU memory[[ ({total})]] while it made an image",
 		Means:    "The model is loaded; making the image failed. The memory for that grows with resolution x batch size, and ControlNets add to it.",
 		Not:      "Fewer steps: every step needs the same memory.",
 		Cures:    []cause.Cure{where(smallCard, a1111Medvram), a1111Smaller, where(when.Not(smallCard), a1111Medvram), {Fix: "lower_batch_size", Title: "Turn off extras: ControlNet, Hires. fix, ADetailer", Told: "If you need ControlNet, keep one unit and tick Low VRAM in it.", Cost: "Less control or detail."}},

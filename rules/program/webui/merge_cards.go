@@ -40,7 +40,7 @@ func planned(c *ledger.Case) bool { return ledger.Sized(c, "loaded_part") > 0 }
 var comfyMerge = []cause.Card{
 	{
 		ID: "comfyui/gguf-merge", Kinds: merged, Said: merging, Unsaid: sampling, If: func(c *ledger.Case) bool { return c.Near("ComfyUI-GGUF") }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory while it added a LoRA to a GGUF model",
+		Headline: "ran out of GPU memory while it added a LoRA to a GGUF model",
 		Means:    "Adding the LoRA to the model's weights failed, not a sampling step. The GGUF loader adds LoRAs to quantised weights later, layer by layer. Weights that are not quantised are patched at once, at 32 bit on the card.",
 		Cures: []cause.Cure{
 			{Fix: "use_smaller_model", Title: "Run it once without the LoRA", Told: "Bypass the LoRA node (select it, Ctrl+B). If that works, load the model with Unet Loader (GGUF/Advanced), patch_on_device off, and use one LoRA instead of several.", Cost: "A test of a minute."},
@@ -51,8 +51,8 @@ var comfyMerge = []cause.Card{
 	},
 	{
 		ID: "comfyui/merge", Kinds: merged, Said: merging, Unsaid: sampling, If: when.Not(inForge), Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory while it added a LoRA to the model",
-		Means:    "Adding the LoRA to the model's weights failed, not a sampling step. ComfyUI does that weight by weight at 32 bit on the card, which needs extra graphics memory beside the model.",
+		Headline: "ran out of GPU memory while it added a LoRA to the model",
+		Means:    "Adding the LoRA to the model's weights failed, not a sampling step. ComfyUI does that weight by weight at 32 bit on the card, which needs extra GPU memory beside the model.",
 		Cures: []cause.Cure{
 			{Fix: "close_other_apps", Title: "Unload models, then try one LoRA at a time", Told: "Click Unload Models (beside Manager), or restart ComfyUI. Bypass the LoRA nodes (select, Ctrl+B) and turn them on again one by one.", Cost: "Some minutes."},
 			comfyKeepFree, smallerFile,
@@ -61,7 +61,7 @@ var comfyMerge = []cause.Card{
 	},
 	{
 		ID: "comfyui/builds-on-card", Kinds: onCard, If: addon.BuildsOnCard, Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory while a node built a model on the card[[ ({network})]]",
+		Headline: "ran out of GPU memory while a node built a model on the card[[ ({network})]]",
 		Means:    "A node creates a model[[ of the library {network}]] directly on the card, not with ComfyUI's loader. ComfyUI makes no room for that, so models of earlier nodes may still be on the card.",
 		Figures:  addon.Network,
 		Cures: []cause.Cure{
@@ -73,7 +73,7 @@ var comfyMerge = []cause.Card{
 	},
 	{
 		ID: "comfyui/own-sampler", Kinds: onCard, If: ownSampler, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory in the custom node {node}",
+		Headline: "ran out of GPU memory in the custom node {node}",
 		Means:    "{node} computes with its own code, which ComfyUI's memory plan does not count.[[ That plan already put {loaded} of weights on the card.]][[ {spilled}]] Memory grows with resolution, frames and batch size.",
 		Figures:  ownFigures,
 		Not:      "Fewer steps: every step needs the same memory.",
@@ -91,7 +91,7 @@ var comfyMerge = []cause.Card{
 // each entry twice; those with "(fp16 LoRA)" merge nothing (online_lora).
 var forgeMerge = cause.Card{
 	ID: "forge/merge", Kinds: merged, Said: merging, If: inForge, Cause: cause.ModelTooLarge, Weight: cause.Strong,
-	Headline: "ran out of graphics memory while it patched LoRAs into the model",
+	Headline: "ran out of GPU memory while it patched LoRAs into the model",
 	Means:    "Forge adds the LoRA to the weights one by one on the card. A quantised weight is unpacked for that and packed again, which needs extra memory. The plan in the lines [Memory Management] does not count it.",
 	Not:      "`--medvram`, `--lowvram`: Forge ignores both.",
 	Cures: []cause.Cure{

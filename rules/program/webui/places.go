@@ -36,7 +36,7 @@ func roomLeft(id string, holds func(*ledger.Case) bool, keepFree cause.Cure, sou
 	return cause.Card{
 		ID: id, Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, If: when.All(holds, ledger.Roomy, notAMD), Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "could not get {asked} although {free} of the card was free",
-		Means:    "The card was not full. On Windows the usual reason is that RAM plus page file were full: graphics memory counts against them too. Otherwise another program may have used the card for a moment. The log does not show which.",
+		Means:    "The card was not full. On Windows the usual reason is that RAM plus page file were full: GPU memory counts against them too. Otherwise another program may have used the card for a moment. The log does not show which.",
 		Not:      "Allocator settings such as `max_split_size_mb`: enough memory was free.",
 		Cures: []cause.Cure{
 			{Fix: "raise_pagefile", Title: largerPageFile.Title, Told: largerPageFile.Told, Cost: largerPageFile.Cost, If: (*ledger.Case).Windows},
@@ -53,7 +53,7 @@ func amdRoomLeft(id string, holds func(*ledger.Case) bool, keepFree cause.Cure, 
 	return cause.Card{
 		ID: id, Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(holds, ledger.Roomy, when.Not(notAMD), when.Not(carvedOut)), Cause: cause.SoftwareBug, Weight: cause.Strong,
 		Headline: "could not get {asked} although {free} of the card was free",
-		Means:    "The AMD card was not full. Possible reasons: RAM plus page file are full (on Windows graphics memory counts against them); a limit below the card's size (an APU gets about half of RAM); or memory was freed only a moment later. The log does not show which.",
+		Means:    "The AMD card was not full. Possible reasons: RAM plus page file are full (on Windows GPU memory counts against them); a limit below the card's size (an APU gets about half of RAM); or memory was freed only a moment later. The log does not show which.",
 		Not:      "`PYTORCH_HIP_ALLOC_CONF=expandable_segments:True`: many ROCm builds do not support it.",
 		Cures: []cause.Cure{
 			{Fix: "restart_session", Title: "Restart with nothing else open, and watch the memory", Ways: []cause.Way{
@@ -72,7 +72,7 @@ func amdRoomLeft(id string, holds func(*ledger.Case) bool, keepFree cause.Cure, 
 func othersHold(id, shown string, holds func(*ledger.Case) bool, sources ...string) cause.Card {
 	return cause.Card{
 		ID: id, Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, If: when.All(holds, crowded, when.Not(ledger.Roomy)), Cause: cause.LeakedProcess, Weight: cause.Strong,
-		Headline: "ran out of graphics memory, but uses only {mine%} of the card itself",
+		Headline: "ran out of GPU memory, but uses only {mine%} of the card itself",
 		Means:    "PyTorch in " + shown + " uses {mine} of {total}; {others} is taken otherwise. The driver needs some hundred MiB of that. The rest is {whose}.[[ {enough}]]",
 		Figures:  outside,
 		Cures: []cause.Cure{
@@ -145,7 +145,7 @@ func hugePiece(c *ledger.Case) bool { return ledger.Requested(c) >= 2*units.GiB 
 func apuCarvedOut(id string, holds func(*ledger.Case) bool, lean cause.Cure, sources ...string) cause.Card {
 	return cause.Card{
 		ID: id, Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, If: when.All(holds, carvedOut), Cause: cause.ModelTooLarge, Weight: cause.Decisive,
-		Headline: "found only {total} of graphics memory",
+		Headline: "found only {total} of GPU memory",
 		Means:    "Most likely this is an integrated GPU, and {total} is the part of RAM that the BIOS reserves for it. [[{underflow}]]Even the smallest common model, SD 1.5, has about 2 GB of weights at 16 bit.",
 		Figures:  func(c *ledger.Case) map[string]string { return map[string]string{"underflow": addon.Underflow(c)} },
 		Not:      "`max_split_size_mb`, a smaller image: the weights alone are larger than {total}.",

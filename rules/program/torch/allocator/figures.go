@@ -128,7 +128,7 @@ func outside(c *ledger.Case) string {
 	case c.F().ProcessUsed != nil:
 		return fmt.Sprintf("They hold only %s of the %s.", c.Others, c.F().Total)
 	}
-	return fmt.Sprintf("Only %s of the %s is used outside this program, and CUDA itself needs part of that.", c.Others, c.F().Total)
+	return fmt.Sprintf("Only %s of the %s is used outside this program, and the driver itself needs part of that.", c.Others, c.F().Total)
 }
 
 // onlyOurselves: every process of the list is this one.

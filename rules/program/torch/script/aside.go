@@ -67,7 +67,7 @@ var asideCards = []cause.Card{{
 	Means:    "`{plain}` looks like the plain PyTorch version of a compiled CUDA operation. It creates whole matrices that the compiled one never stores. Projects usually run it when their extension is not built or failed to load; an earlier line of the log may say so.",
 	Cures: []cause.Cure{
 		{Fix: "efficient_attention", Title: "Build the project's CUDA extension", Cost: "some minutes; needs the CUDA toolkit of PyTorch's version", Told: "Its README says how: mostly `python setup.py install` or `pip install .` in the folder that holds the `.cu` files. Then check that the extension imports without an error."},
-		{Fix: "lower_batch_size", Title: "Or compute it in blocks of rows", Cost: "some lines of code", Told: "Split the first input (`x.split(1024)`), call the function for each part, and join the results."},
+		{Fix: "lower_batch_size", Title: "Or compute it in blocks of rows", Cost: "some lines of code", Told: "Split the first input (`x.split(1024, dim=-2)`), call the function for each part, and join the results."},
 		{Fix: "lower_resolution", Title: "Or use smaller inputs", Cost: "less detail", Told: "Half the points or pixels on both sides takes a quarter."},
 	},
 	Sources: []string{"CamLiFlow/models/csrc/wrapper.py", "https://docs.pytorch.org/tutorials/advanced/cpp_extension.html"},

@@ -25,7 +25,7 @@ type Pack struct {
 	Through bool
 	// Weights says that they are what is too large, not the work.
 	Weights bool
-	// Part is what failed, behind "ran out of graphics memory in".
+	// Part is what failed, behind "ran out of GPU memory in".
 	Part string
 	// Means, Not: what happens there and what cannot help.
 	Means, Not string

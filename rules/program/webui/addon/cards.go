@@ -22,7 +22,7 @@ func (s *Set) Cards(name string, kinds []fact.Kind, also func(*ledger.Case) bool
 				p := s.Of(c)
 				return p != nil && p.Weights == weights && also(c)
 			},
-			Headline: "ran out of graphics memory[[ ({total})]] in {part}",
+			Headline: "ran out of GPU memory[[ ({total})]] in {part}",
 			Means:    "{means}[[ {spilled}]]",
 			Figures: func(c *ledger.Case) map[string]string {
 				out := s.Of(c).figures()

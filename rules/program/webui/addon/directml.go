@@ -12,7 +12,7 @@ import (
 // SDNextDirectML is about SD.Next on a card without a PyTorch of its own.
 var SDNextDirectML = cause.Card{
 	ID: "sdnext/directml", Said: []string{"GPU video memory available", "torch_directml", "privateuseone"}, If: func(c *ledger.Case) bool { return c.In("sdnext") && ledger.Requested(c) > 0 },
-	Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of graphics memory with DirectML",
+	Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of GPU memory with DirectML",
 	Means: "With DirectML the same image usually needs more memory than with ROCm or CUDA, and PyTorch does not know what is free. SD.Next itself calls DirectML end-of-life, replaced by ROCm and ZLUDA.",
 	Not:   "`PYTORCH_CUDA_ALLOC_CONF`: it is for CUDA.",
 	Cures: []cause.Cure{
@@ -68,7 +68,7 @@ var InvokeFull = cause.Card{
 	ID: "invokeai/full", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"unknown"}, Unsaid: []string{"sampler_args", "ldm/invoke/"}, If: func(c *ledger.Case) bool {
 		return c.In("invokeai") && ledger.FillsAlone(c) && !ledger.Crowded(c)
 	},
-	Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "ran out of graphics memory[[ ({total})]]: its models fill the card",
+	Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "ran out of GPU memory[[ ({total})]]: its models fill the card",
 	Means: "InvokeAI itself uses {mine}. Usually that is mostly the models: FLUX.1 at 16 bit has 24 GB of weights, its T5 encoder 9.5, SDXL 7 in all.",
 	Not:   "Fewer steps: every step needs the same memory.",
 	Cures: []cause.Cure{

@@ -36,7 +36,7 @@ func Driver(unloads func(*ledger.Case) bool, unpin, look, keep cause.Cure) []cau
 		{
 			ID: "comfyui/driver-moving", Kinds: []fact.Kind{fact.CUDAError}, Said: moves, Unsaid: []string{"calculate_weight"}, If: (*ledger.Case).Windows, Cause: cause.HostMemory, Weight: cause.Strong,
 			Headline: "got a CUDA out-of-memory error without sizes while it moved weights",
-			Means:    "Weights were moving between RAM and the card, so either may be full. ComfyUI pins RAM for them (since November 2025), and on Windows graphics memory also counts against RAM plus page file. A full card alone usually says \"Tried to allocate\" or \"Allocation on device\".",
+			Means:    "Weights were moving between RAM and the card, so either may be full. ComfyUI pins RAM for them (since November 2025), and on Windows GPU memory also counts against RAM plus page file. A full card alone usually says \"Tried to allocate\" or \"Allocation on device\".",
 			Cures:    []cause.Cure{unpin, look, keep},
 			Sources:  []string{comfyThread + "10662", comfyThread + "14126", "https://github.com/kijai/ComfyUI-KJNodes/issues/430", comfyThread + "15255", comfyThread + "9139", comfyArgs}, Solved: 2,
 		},
@@ -62,7 +62,7 @@ func unplaced(c *ledger.Case) bool {
 func Unpacking(keep, smaller cause.Cure) cause.Card {
 	return cause.Card{
 		ID: "comfyui/unpacking", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, Said: []string{"in cast_bias_weight"}, Unsaid: []string{"IPAdapter", "text_encoders/", `text_encoders\`, "encode_from_tokens"}, If: func(c *ledger.Case) bool { return !ledger.Roomy(c) }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory[[ ({total})]] while it loaded one layer's weights",
+		Headline: "ran out of GPU memory[[ ({total})]] while it loaded one layer's weights",
 		Means:    "It failed in `cast_bias_weight`: there ComfyUI copies a layer to the card when its turn comes, and converts it if needed (fp8 to 16 bit, for example). The weights and the image's working memory left no room for it.",
 		Not:      "Fewer steps: every step needs the same memory.",
 		Cures: []cause.Cure{

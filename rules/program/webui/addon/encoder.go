@@ -20,7 +20,7 @@ func Encoder(unload cause.Cure) cause.Card {
 	return cause.Card{
 		ID: "comfyui/encoder-load", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, Said: encoders, Unsaid: append([]string{"loaded completely ", "loaded partially "}, Sampling...),
 		If: func(c *ledger.Case) bool { return !ledger.Roomy(c) }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory[[ ({total})]] while it loaded the text encoder",
+		Headline: "ran out of GPU memory[[ ({total})]] while it loaded the text encoder",
 		Means:    "The last model that ComfyUI started to load is a text encoder (see the line \"Requested to load\"). At fp16 T5-XXL (Flux, SD 3.5) takes 9.8 GB, UMT5-XXL (Wan) 11, HunyuanVideo's Llama 15, Qwen2.5-VL 7B 16. At fp8 each takes half.",
 		Not:      "A smaller image, VAE tiles: most likely no step had started.",
 		Cures: []cause.Cure{

@@ -23,22 +23,22 @@ var nunchakuOffload = cause.Cure{
 var Nunchaku = []cause.Card{
 	{
 		ID: "comfyui/nunchaku-pinned", Kinds: []fact.Kind{fact.CUDAError}, Phases: []string{"load"}, Said: []string{"Failed to load safetensors using method"}, Cause: cause.HostMemory, Weight: cause.Strong,
-		Headline: "could not get pinned RAM for Nunchaku's model, then no graphics memory",
-		Means:    "Nunchaku first tries to pin the model file in RAM; that failed too. On Windows pinned RAM and graphics memory both count against RAM plus page file. So too little of those would explain both errors; a full card explains only the last.",
+		Headline: "could not get pinned RAM for Nunchaku's model, then no GPU memory",
+		Means:    "Nunchaku first tries to pin the model file in RAM; that failed too. On Windows pinned RAM and GPU memory both count against RAM plus page file. So too little of those would explain both errors; a full card explains only the last.",
 		Not:      "A lower resolution, fewer steps: it failed before the image was started.",
 		Cures: []cause.Cure{
 			{Fix: "raise_pagefile", Title: "Watch the RAM while it loads", Cost: "Free to look.", Ways: []cause.Way{
 				{For: "Windows", Text: "Task Manager, Performance, Memory: if \"Committed x / y\" gets close to y, enlarge the page file (`sysdm.cpl`, Advanced, Performance: Settings, Advanced, Virtual memory), then restart"},
 				{For: "Linux", Text: "`free -h`; containers and WSL (`memory=` in .wslconfig) can have lower limits"},
 			}},
-			{Fix: "close_other_apps", Title: "Close other programs, restart ComfyUI", Told: "This frees RAM and graphics memory. Before ComfyUI starts, `nvidia-smi` shows what is on the card.", Cost: "Free."},
+			{Fix: "close_other_apps", Title: "Close other programs, restart ComfyUI", Told: "This frees RAM and GPU memory. Before ComfyUI starts, `nvidia-smi` shows what is on the card.", Cost: "Free."},
 			nunchakuOffload,
 		},
 		Sources: []string{nunchaku + "src/Serialization.cpp", nunchaku + "src/Tensor.h", nunchakuNodes + "nodes/models/flux.py"},
 	},
 	{
 		ID: "comfyui/nunchaku-load", Kinds: []fact.Kind{fact.CUDAError, fact.TorchAlloc, fact.TorchAsync}, Phases: []string{"load"}, Said: []string{"Initializing Quantized", "nunchaku/src/", `nunchaku\src\`, `nunchaku-dev\src\`, "Layer offloading enabled", "enable CPU offload"}, Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory[[ ({total})]] while Nunchaku loaded its model",
+		Headline: "ran out of GPU memory[[ ({total})]] while Nunchaku loaded its model",
 		Means:    "Nunchaku's 4-bit model takes 6 to 12 GB (FLUX the least), and ComfyUI cannot move it to RAM. Without offloading all of it goes to the card, beside what is there already.",
 		Not:      "A lower resolution: it failed before the image was started. `--lowvram`: Nunchaku ignores it.",
 		Cures: []cause.Cure{

@@ -27,7 +27,7 @@ var fourBits = cause.Cure{
 func Whole(plain func(*ledger.Case) bool, layers cause.Cure) cause.Card {
 	return cause.Card{
 		ID: "diffusers/flux2-to-cuda", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"FLUX.2-dev", "Flux2Pipeline"}, Unsaid: []string{"accelerator.backward", "klein"}, If: when.All(plain, flux2Whole), Cause: cause.ModelTooLarge, Weight: cause.Decisive,
-		Headline: "ran out of graphics memory while it moved all of FLUX.2 to the card",
+		Headline: "ran out of GPU memory while it moved all of FLUX.2 to the card",
 		Means:    "At 16 bit the transformer of FLUX.2-dev has 64 GB and its text encoder 48; the card has {total}. Even `enable_model_cpu_offload` puts each of them on the card whole. So you need a quantised version.",
 		Not:      "A smaller image: loading the weights failed. `enable_model_cpu_offload()` alone: the transformer alone is too large.",
 		Cures:    []cause.Cure{fourBits, layers, flux2Smaller},
@@ -97,7 +97,7 @@ func Offloaded(plain func(*ledger.Case) bool, cures ...cause.Cure) cause.Card {
 		If: func(c *ledger.Case) bool {
 			return plain(c) && !framed(c) && !ledger.Roomy(c) && !ledger.Crowded(c)
 		}, Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory[[ ({total})]] although it offloads idle parts",
+		Headline: "ran out of GPU memory[[ ({total})]] although it offloads idle parts",
 		Means:    "The script calls `enable_model_cpu_offload()`. Each part still goes to the card whole when its turn comes. Most likely the largest, the transformer, does not fit (FLUX.1's has 24 GB at 16 bit, T5-XXL 9.5). A full traceback would show whether it failed there or in a step.",
 		Not:      "`enable_model_cpu_offload()`: the script has it already. Fewer steps: every step needs the same memory.",
 		Cures:    cures, Sources: []string{docs, "diffusers/src/diffusers/pipelines/pipeline_utils.py", "https://github.com/black-forest-labs/flux/issues/459"},

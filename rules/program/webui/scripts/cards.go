@@ -104,7 +104,7 @@ var (
 var kohyaCards = webui.OfCard([]cause.Card{
 	{
 		ID: "kohya/caching", Kinds: webui.OnCard, Said: []string{"cache_batch_latents", "caching latents", "vae.encode("}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory while it cached latents",
+		Headline: "ran out of GPU memory while it cached latents",
 		Means:    "Before training, the VAE encodes your images. Its memory grows with their size (`--resolution`, buckets) and with `--vae_batch_size`.",
 		Not:      "A smaller rank, another optimizer: it failed in the VAE.",
 		Cures: []cause.Cure{
@@ -116,7 +116,7 @@ var kohyaCards = webui.OfCard([]cause.Card{
 	},
 	{
 		ID: "kohya/samples", Kinds: webui.OnCard, Said: []string{"sample_images", "generating sample images"}, Unsaid: []string{"accelerator.backward", "optimizer.step"}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory while it made sample images",
+		Headline: "ran out of GPU memory while it made sample images",
 		Means:    "Sample images need the VAE and the text encoders on the card too, beside everything that training keeps there.",
 		Not:      "A smaller training batch: making samples does not use it.",
 		Cures: []cause.Cure{
@@ -130,7 +130,7 @@ var kohyaCards = webui.OfCard([]cause.Card{
 	},
 	{
 		ID: "kohya/flux", Kinds: webui.OnCard, Said: []string{"flux_train", "flux_models.py", "sd3_train", "lumina_train", "anima_train", "hunyuan_image_train"}, Figures: pictures.Weighs, Cause: cause.TrainingStateTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory while training a large base model",
+		Headline: "ran out of GPU memory while training a large base model",
 		Means:    "The base model fills much of the card.[[ {base}]] Activations, gradients and optimizer state come on top.[[ {beside}]] sd-scripts can keep part of the model in RAM (block swap) and, for a LoRA of FLUX, SD 3 or Lumina, load it at 8 bit.",
 		Not:      "A smaller rank alone: the base model is many times larger.",
 		Cures:    []cause.Cure{kohyaSwap, kohyaCache, {Fix: "lower_resolution", Title: "Lower the resolution", Told: "For example `--resolution 512,512` instead of 1024.", Cost: "Less detail learned."}},
@@ -138,7 +138,7 @@ var kohyaCards = webui.OfCard([]cause.Card{
 	},
 	{
 		ID: "kohya/full-tune", Kinds: webui.OnCard, Said: []string{"fine_tune.py", "sdxl_train.py", "train_db.py"}, Cause: cause.TrainingStateTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory: this script trains the whole model, not a LoRA",
+		Headline: "ran out of GPU memory: this script trains the whole model, not a LoRA",
 		Means:    "Training all weights also needs gradients and optimizer state for all of them. With AdamW at 32 bit that is about 40 GB for SDXL and 14 for SD 1.5, before any activations.",
 		Not:      "Fewer steps: every step needs the same memory.",
 		Cures: []cause.Cure{
@@ -151,7 +151,7 @@ var kohyaCards = webui.OfCard([]cause.Card{
 	},
 	{
 		ID: "kohya/prepare", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"accelerator.prepare(", "in prepare_model", "unet.to(accelerator.device", "in _prepare_one"}, Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory while it loaded the model, before the first step",
+		Headline: "ran out of GPU memory while it loaded the model, before the first step",
 		Means:    "It failed while the model went to the card. At 32 bit SD 1.5 takes about 4 GB with its text encoder, SDXL about 13; at 16 bit half of that.",
 		Not:      "A smaller batch or resolution: loading the weights failed.",
 		Cures: []cause.Cure{
@@ -163,7 +163,7 @@ var kohyaCards = webui.OfCard([]cause.Card{
 	},
 	{
 		ID: "kohya/loading", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Phases: []string{"load"}, Unsaid: []string{"accelerator.backward", "sample_images", "vae.encode("}, Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory[[ ({total})]] while it loaded a model",
+		Headline: "ran out of GPU memory[[ ({total})]] while it loaded a model",
 		Means:    "It failed while weights went to the card. At 32 bit SDXL's UNet alone has about 10 GB, its text encoders 3, SD 1.5 about 4 in all; at 16 bit half of that. If you train only the UNet, text encoders and VAE can stay off the card.",
 		Not:      "A smaller batch: loading the weights failed.",
 		Cures: []cause.Cure{
@@ -175,7 +175,7 @@ var kohyaCards = webui.OfCard([]cause.Card{
 	},
 	{
 		ID: "kohya/optimizer", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"optimizer.step", "optimizer_step", "exp_avg"}, Cause: cause.TrainingStateTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory in the optimizer step",
+		Headline: "ran out of GPU memory in the optimizer step",
 		Means:    "Forward and backward pass worked. The optimizer creates its state in the first step: with AdamW that is twice the size of the trained weights, at 32 bit.",
 		Not:      "Fewer steps: every step needs the same memory.",
 		Cures: []cause.Cure{
@@ -187,7 +187,7 @@ var kohyaCards = webui.OfCard([]cause.Card{
 	},
 	{
 		ID: "kohya/step", Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, Said: []string{"train_network.py", "accelerator.backward", "noise_pred = ", "call_unet", "avr_loss="}, Cause: cause.BatchTooLarge, Weight: cause.Likely,
-		Headline: "ran out of graphics memory[[ ({total})]] in a training step",
+		Headline: "ran out of GPU memory[[ ({total})]] in a training step",
 		Means:    "A training step did not fit. Its memory grows with batch size and resolution. Buckets make some batches larger, so it can fail long after the start. Gradient checkpointing usually saves most, if it is off now.",
 		Not:      "Fewer steps: every step needs the same memory.",
 		Cures:    []cause.Cure{kohyaAdam, kohyaLean, kohyaCache, kohyaRes},
@@ -197,7 +197,7 @@ var kohyaCards = webui.OfCard([]cause.Card{
 		ID: "kohya/ram", Kinds: append(append([]fact.Kind{fact.CommitLimit, fact.WorkerKilled, fact.SharedMemory}, webui.InRAM...), webui.Killed...), Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "ran out of system memory (RAM), not VRAM",
 		Means:    "Models are read into RAM first. Each data loader worker is a separate process that needs RAM too. Latents cached without `--cache_latents_to_disk` stay in RAM.",
-		Not:      "`--gradient_checkpointing`: it saves graphics memory, not RAM.",
+		Not:      "`--gradient_checkpointing`: it saves GPU memory, not RAM.",
 		Cures: []cause.Cure{
 			{Fix: "lower_num_workers", Title: "Turn off loader workers, cache latents on disk", Steps: kohyaAdds(step.Change{Flag: "--max_data_loader_n_workers", Value: "0"}, step.Change{Flag: "--cache_latents_to_disk"}, step.Change{Flag: "--lowram"}), Cost: "Reading images takes longer."},
 			{Fix: webui.LetWindowsPage.Fix, Title: webui.LetWindowsPage.Title, Told: webui.LetWindowsPage.Told, Cost: webui.LetWindowsPage.Cost, If: webui.MostlyWindows},
@@ -219,7 +219,7 @@ func besideDDP(c *ledger.Case) map[string]string {
 // kohyaDDP speaks on cards that others use as well.
 var kohyaDDP = cause.Card{
 	ID: "kohya/ddp", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"in _ddp_init_helper", "dist.Reducer("}, Cause: cause.TrainingStateTooLarge, Weight: cause.Decisive,
-	Headline: "ran out of graphics memory while it set up training on several cards",
+	Headline: "ran out of GPU memory while it set up training on several cards",
 	Means:    "Multi-GPU training (DDP) puts the whole model on every card and reserves space for all gradients before the first step. For SD 1.5's whole UNet that is 3.2 GiB at 32 bit, for SDXL's 9.6. AdamW adds twice as much in the first step.[[ {elsewhere}]]",
 	Figures:  besideDDP,
 	Not:      "A smaller batch or resolution: no step has run yet. More cards: each holds the whole model.",

@@ -20,9 +20,9 @@ var MagicQuill = program.Program{
 	Proofs: []string{"MagicQuill/"},
 	Cards: []cause.Card{{
 		ID: "magicquill/guess", Kinds: []fact.Kind{fact.DispatchRefused, fact.TorchAlloc, fact.CUDAError}, If: func(c *ledger.Case) bool { return c.In("magicquill") }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory[[ ({total})]]: it loads two models",
+		Headline: "ran out of GPU memory[[ ({total})]]: it loads two models",
 		Means:    "MagicQuill loads LLaVA, a language model that guesses the prompt (about 5 GB at 4 bit), and Stable Diffusion with BrushNets for the editing. Its authors count about 15 GB and recommend 24.",
-		Not:      "`load_in_8bit_fp32_cpu_offload`: it leaves no graphics memory for the editing.",
+		Not:      "`load_in_8bit_fp32_cpu_offload`: it leaves no GPU memory for the editing.",
 		Cures: []cause.Cure{
 			{Fix: "use_smaller_model", Title: "Turn off prompt guessing (LLaVA)", Told: "In `gradio_run.py` replace `llavaModel = LLaVAModel()` with the line below. In the page turn the wand (DrawNGuess) off and type the prompt.", Kind: "python", Text: "llavaModel = None", Cost: "You write the prompts."},
 			{Fix: "cpu_offload", Title: "On 4 to 8 GB: offload the editing model", Told: "In `MagicQuill/comfy/model_management.py`, in `cur_loaded_model = loaded_model.model_load(...)`, set the first argument to `64 * 1024 * 1024`. Nearly all weights then stay in RAM.", Cost: "Much slower."},
@@ -56,7 +56,7 @@ var LatentDiffusion = program.Program{
 	Cards: webui.OfCard([]cause.Card{
 		{
 			ID: "latent-diffusion/training", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, If: func(c *ledger.Case) bool { return notOnUI(c) && c.Training() && !ledger.Roomy(c) }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-			Headline: "ran out of graphics memory[[ ({total})]] in a training step",
+			Headline: "ran out of GPU memory[[ ({total})]] in a training step",
 			Means:    "This code trains at 32 bit by default, with plain attention, and keeps the whole model, VAE and text encoder on the card. Activations grow with batch size and resolution. Gradients and optimizer state come on top.",
 			Not:      "Fewer steps: every step needs the same memory.",
 			Cures: []cause.Cure{
@@ -68,7 +68,7 @@ var LatentDiffusion = program.Program{
 		},
 		{
 			ID: "latent-diffusion/load", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"load_model_from_config", "model.cuda()", "model.to(device)", "instantiate_from_config("}, Unsaid: []string{"p_sample", "decode_first_stage", "get_learned_conditioning"}, If: latentWork, Cause: cause.ModelTooLarge, Weight: cause.Strong,
-			Headline: "ran out of graphics memory[[ ({total})]] while it loaded the checkpoint",
+			Headline: "ran out of GPU memory[[ ({total})]] while it loaded the checkpoint",
 			Means:    "It failed while the weights went to the card. The original scripts keep them at 32 bit: about 4.3 GB for SD 1.x with VAE and text encoder, 13 for SDXL. 16 bit halves that.",
 			Not:      "Smaller images, fewer samples: loading the weights failed.",
 			Cures:    []cause.Cure{latentHalf, {Fix: "close_other_apps", Title: "See what else is on the card", Kind: "shell", Text: "nvidia-smi", Cost: "Free."}, {Fix: "upgrade_version", Title: "Use the checkpoint in ComfyUI, Forge or diffusers", Told: "They can move parts of the model to RAM (diffusers: `enable_model_cpu_offload()`). SDXL then runs on 6 to 8 GB.", Cost: "Another program."}},
@@ -76,7 +76,7 @@ var LatentDiffusion = program.Program{
 		},
 		{
 			ID: "latent-diffusion/from-picture", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"scripts/img2img.py", `scripts\img2img.py`}, If: latentWork, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-			Headline: "ran out of graphics memory[[ ({total})]]: img2img.py keeps the size of your image",
+			Headline: "ran out of GPU memory[[ ({total})]]: img2img.py keeps the size of your image",
 			Means:    "The script works at the size of `--init-img`. It was made for 512x512, and a photo has many times the pixels. Memory for its plain attention grows with the square of the pixels.",
 			Not:      "`--H` and `--W`: the original script does not have them. Fewer steps: every step needs the same memory.",
 			Cures: []cause.Cure{
@@ -88,7 +88,7 @@ var LatentDiffusion = program.Program{
 		},
 		{
 			ID: "latent-diffusion/sample", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Unsaid: []string{"scripts/img2img.py", `scripts\img2img.py`}, If: latentWork, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-			Headline: "ran out of graphics memory[[ ({total})]] while it made an image",
+			Headline: "ran out of GPU memory[[ ({total})]] while it made an image",
 			Means:    "This original code keeps the weights at 32 bit, and its plain attention grows with the square of the pixels. `txt2img.py` makes 3 images at once by default.",
 			Not:      "Fewer steps (`--ddim_steps`): every step needs the same memory.",
 			Cures: []cause.Cure{

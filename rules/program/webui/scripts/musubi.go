@@ -69,7 +69,7 @@ var musubiSmaller = cause.Cure{
 var musubiCards = webui.OfCard([]cause.Card{
 	{
 		ID: "musubi-tuner/caching", Kinds: webui.OnCard, Said: []string{"cache_latents.py", "cache_text_encoder_outputs.py", "encode_and_save_batch"}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory[[ ({total})]] while it cached the dataset",
+		Headline: "ran out of GPU memory[[ ({total})]] while it cached the dataset",
 		Means:    "Before training, a VAE encodes your images and clips, and a text encoder their captions. Long or large clips need most.",
 		Not:      "`--blocks_to_swap`: the caching scripts do not load the model that it is for.",
 		Cures: []cause.Cure{
@@ -85,7 +85,7 @@ var musubiCards = webui.OfCard([]cause.Card{
 	),
 	{
 		ID: "musubi-tuner/step", Kinds: webui.OnCard, Said: []string{"train_network", "qwen_image_train", "zimage_train", "hv_train", "musubi_tuner/training", "accelerator.backward"}, If: func(c *ledger.Case) bool { return !ledger.Roomy(c) && !ledger.Crowded(c) }, Cause: cause.TrainingStateTooLarge, Weight: cause.Strong,
-		Headline: "ran out of graphics memory[[ ({total})]] in training",
+		Headline: "ran out of GPU memory[[ ({total})]] in training",
 		Means:    "The base model fills most of a card, and activations come on top. Musubi's guide says for a LoRA of Qwen-Image: 42 GB, or 30 with the base at 8 bit, 24 with 16 blocks swapped to RAM, 12 with 45.",
 		Not:      "A smaller rank alone: the base model is many times larger.",
 		Cures: []cause.Cure{

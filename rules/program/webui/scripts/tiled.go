@@ -18,7 +18,7 @@ var TiledDiffusion = program.Program{
 		ID: "tiled-diffusion/counted", Kinds: webui.OnCard, If: func(c *ledger.Case) bool {
 			return !c.In("a1111", "forge", "sdnext", "comfyui") && ledger.OnCard(c) && !ledger.Roomy(c) && !ledger.Crowded(c)
 		},
-		Headline: "ran out of graphics memory[[ ({total})]]",
+		Headline: "ran out of GPU memory[[ ({total})]]",
 		Means:    "The line `[Mem] rss` comes from an extension (such as Tiled Diffusion) of AUTOMATIC1111, Forge or SD.Next. If the same image worked before, memory was probably kept from images in between. If it never worked, it is probably too large for this card.",
 		Not:      "Fewer steps: every step needs the same memory.",
 		Cures: []cause.Cure{
