@@ -5,6 +5,7 @@
 package checkouts
 
 import (
+	"bytes"
 	_ "embed"
 	"path"
 	"slices"
@@ -93,12 +94,24 @@ func byRepository(repository string) *Checkout {
 
 // folded is a name without what a download adds to it, and without what file
 // systems tell apart and people do not.
-func folded(name string) string {
-	name = strings.ToLower(strings.ReplaceAll(name, "-", "_"))
-	for _, branch := range []string{"_main", "_master"} {
-		name = strings.TrimSuffix(name, branch)
+func folded(name string) string { return string(fold(nil, name)) }
+
+// fold appends a folded name.
+func fold(out []byte, name string) []byte {
+	for i := range len(name) {
+		b := name[i]
+		switch {
+		case b == '-':
+			b = '_'
+		case 'A' <= b && b <= 'Z':
+			b |= 0x20
+		}
+		out = append(out, b)
 	}
-	return name
+	for _, branch := range []string{"_main", "_master"} {
+		out = bytes.TrimSuffix(out, []byte(branch))
+	}
+	return out
 }
 
 // Find returns the repository in whose folder the reader's own code lies, as the
@@ -118,14 +131,24 @@ func Find(c *ledger.Case) *Checkout {
 }
 
 // at is the repository in whose folder a file lies, nil for none that is known.
+// It looks at each folder of the path, the innermost first.
 func at(file string) *Checkout {
-	parts := strings.FieldsFunc(file, slash)
-	for i := len(parts) - 2; i >= 0; i-- {
-		for _, block := range index()[folded(parts[i])] {
-			if x := read(block); slices.Contains(x.tops, parts[i+1]) {
-				return x
+	var buffer [64]byte
+	below := ""
+	for end := len(file); end > 0; {
+		start := strings.LastIndexAny(file[:end], `/\`) + 1
+		name := file[start:end]
+		if below != "" && len(name) < len(buffer) {
+			for _, block := range index()[string(fold(buffer[:0], name))] {
+				if x := read(block); slices.Contains(x.tops, below) {
+					return x
+				}
 			}
 		}
+		if name != "" {
+			below = name
+		}
+		end = start - 1
 	}
 	return nil
 }
