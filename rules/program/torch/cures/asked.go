@@ -22,6 +22,30 @@ func batchPlace(c *ledger.Case) string {
 	if script := asked(c); script != "" {
 		return "`python " + script + " --help` shows whether it is an option"
 	}
+	if command := command(c); command != "" {
+		return "`" + command + " --help` shows whether it is an option"
+	}
+	return ""
+}
+
+// said are words before an option in a sentence, not in a command.
+var said = []string{"use", "try", "add", "with", "set", "pass", "run", "and", "the", "flag", "option", "launch"}
+
+// command is a program with options of its own that the log shows typed, "" for
+// none: "$ stylegan2_pytorch --data faces --image-size 256".
+func command(c *ledger.Case) string {
+	for _, x := range c.Facts.Talk {
+		words := strings.Fields(x.Text)
+		if len(words) > 1 && strings.HasSuffix(words[0], "$") {
+			words = words[1:]
+		}
+		if x.Line > c.Failure.Line || len(words) < 3 || !strings.HasPrefix(words[1], "--") || strings.Count(x.Text, " --") < 2 {
+			continue
+		}
+		if name := words[0]; len(name) > 2 && strings.Trim(name, letters) == "" && !strings.Contains(name, ".") && !strings.HasPrefix(name, "-") && !slices.Contains(said, strings.ToLower(name)) {
+			return name
+		}
+	}
 	return ""
 }
 

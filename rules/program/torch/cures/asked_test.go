@@ -41,6 +41,22 @@ func TestBatchPlace(t *testing.T) {
 	}
 }
 
+// TestCommand: a program that was typed with options of its own.
+func TestCommand(t *testing.T) {
+	for _, x := range []struct{ line, name string }{
+		{"stylegan2_pytorch --data faces --image-size 256", "stylegan2_pytorch"},
+		{"(env) u@box:~$ vits-train --bs 8 --seg 32", ""}, // the prompt has two words
+		{"u@box:~$ vits-train --bs 8 --seg 32", "vits-train"},
+		{"use --medvram --xformers for less", ""},
+		{"tool --one", ""},
+		{"tool.py --one 1 --two 2", ""},
+		{"$(rm) --one 1 --two 2", ""},
+	} {
+		c := &ledger.Case{Failure: fact.Failure{Line: 9}, Facts: &fact.Facts{Talk: []fact.Word{{Text: x.line, Line: 1}}}}
+		assert.Equal(t, x.name, command(c), x.line)
+	}
+}
+
 // TestSample: what a sample is, and so how it becomes smaller, shows in the names
 // of the reader's own code.
 func TestSample(t *testing.T) {
