@@ -25,15 +25,33 @@ func named(file string, words []string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(name, w) })
 }
 
-// ran are the repository's scripts that the log shows started, from its root.
+// ran are the repository's scripts that the log shows started, from its root. A
+// name alone is the script at the root, where one is known there, else those of
+// that name in any folder.
 func (x *Checkout) ran(c *ledger.Case) []string {
 	var out []string
 	for _, f := range c.Facts.Code {
-		if f.Own && (f.Function == "<module>" || f.Function == "") {
-			if rel := x.inside(f.File); rel != "" {
-				out = append(out, rel)
+		if !f.Own || f.Function != "<module>" && f.Function != "" {
+			continue
+		}
+		rel := x.inside(f.File)
+		if rel == "" {
+			continue
+		}
+		var alike []string
+		exact := false
+		for _, k := range x.knobs {
+			for _, file := range k.files {
+				exact = exact || file == rel
+				if strings.HasSuffix(file, "/"+rel) {
+					alike = append(alike, file)
+				}
 			}
 		}
+		if exact || alike == nil {
+			alike = []string{rel}
+		}
+		out = append(out, alike...)
 	}
 	return out
 }
@@ -41,30 +59,30 @@ func (x *Checkout) ran(c *ledger.Case) []string {
 // applies reports that the reader can turn a knob in what failed: their script
 // takes it, or reads its file, as far as the log shows which one ran.
 func (k *knob) applies(c *ledger.Case, ran []string) bool {
-	switch onlyTrains, onlyUses := k.all(trains), k.all(uses); {
-	case len(ran) > 0 && k.typed() && !k.all(declares):
+	training, using := c.Training(), c.Phase == "inference"
+	if len(ran) > 0 && !training && !using {
+		training, using = every(ran, trains), every(ran, uses)
+	}
+	switch onlyTrains, onlyUses := every(k.files, trains), every(k.files, uses); {
+	case len(ran) > 0 && k.typed() && !every(k.files, declares):
 		return k.of(ran) != ""
-	case c.Training():
+	case training:
 		return !onlyUses
-	case c.Phase == "inference":
+	case using:
 		return !onlyTrains
 	}
 	return true
 }
 
-// all reports that the names of all of its files have one of some words.
-func (k *knob) all(words []string) bool {
-	return !slices.ContainsFunc(k.files, func(f string) bool { return !named(f, words) })
+// every reports that the names of all files have one of some words.
+func every(files, words []string) bool {
+	return !slices.ContainsFunc(files, func(f string) bool { return !named(f, words) })
 }
 
 // of is the script among those that ran which takes the option, "" for none.
 func (k *knob) of(ran []string) string {
-	for _, f := range k.files {
-		for _, r := range ran {
-			if f == r || strings.HasSuffix(f, "/"+r) {
-				return f
-			}
-		}
+	if i := slices.IndexFunc(k.files, func(f string) bool { return slices.Contains(ran, f) }); i >= 0 {
+		return k.files[i]
 	}
 	return ""
 }

@@ -56,6 +56,9 @@ func (x *Checkout) Program(c *ledger.Case) (own *program.Program, fixes []string
 		if text == "" {
 			continue
 		}
+		if slices.ContainsFunc(told[w.fix], func(before string) bool { return strings.Contains(before, "`"+k.spelling) }) { // of another script
+			continue
+		}
 		if told[w.fix] == nil {
 			titles[w.fix] = w.title
 		}
@@ -85,7 +88,7 @@ func typedFirst(c *ledger.Case, k knob) int {
 // than in use.
 func (k *knob) way(c *ledger.Case) way {
 	w := ways[k.kind]
-	if k.kind == "half" && !c.Training() && !k.all(trains) {
+	if k.kind == "half" && !c.Training() && !every(k.files, trains) {
 		w.fix = "half_precision"
 	}
 	return w
