@@ -19,6 +19,9 @@ var (
 	declares = []string{"opt", "arg", "param", "flag", "config", "setting"}
 )
 
+// longestValue is how long a value of the log may be to be told.
+const longestValue = 40
+
 // named reports that a file's name has one of some words.
 func named(file string, words []string) bool {
 	name := strings.ToLower(path.Base(file))
@@ -148,7 +151,7 @@ func number(s string) int { n, _ := strconv.Atoi(s); return max(n, 0) }
 // value.
 func (k *knob) sentence(c *ledger.Case, ran []string, behind bool) string {
 	own := k.held(c)
-	if strings.ContainsFunc(own, quote.UnsafeInShell) {
+	if len(own) > longestValue || strings.ContainsFunc(own, quote.UnsafeInShell) {
 		own = ""
 	}
 	p := place{file: k.of(ran), behind: behind}

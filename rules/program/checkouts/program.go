@@ -114,7 +114,7 @@ func (x *Checkout) Stated(c *ledger.Case) string {
 			note = " (" + n.note + ")"
 		}
 		if n.cards {
-			return " The authors of " + x.Name() + " used cards of " + strconv.Itoa(n.gb) + " GB for " + work + note + "; yours has " + c.Total.Round() + "."
+			return " The authors of " + x.Name() + " used GPUs with " + strconv.Itoa(n.gb) + " GB for " + work + note + "; yours has " + c.Total.Round() + "."
 		}
 		return " " + x.Name() + "'s own pages name " + strconv.Itoa(n.gb) + " GB for " + work + note + "; yours has " + c.Total.Round() + "."
 	}
