@@ -446,7 +446,7 @@ func (p *page) wontHelp(in *diagnose.Incident) {
 	}
 	for _, u := range in.WontHelp {
 		if len(told) == 0 && heardOf(in, u) && !slices.ContainsFunc(in.Fixes, func(f diagnose.Fix) bool { return theme(f.ID) == theme(u.ID) }) {
-			told = append(told, prose(capital(shortName(u))+" ("+lowerFirst(strings.TrimSuffix(firstSentence(u.Why), "."))+")."))
+			told = append(told, prose(capital(shortName(u))+": "+lowerFirst(ended(firstSentence(u.Why)))))
 		}
 	}
 	if told == nil {

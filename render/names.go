@@ -76,9 +76,11 @@ func chance(p float64) string {
 // shortNames are the fixes that are heard of everywhere, as people call them.
 var shortNames = map[string]string{
 	"expandable_segments": "`expandable_segments`", "max_split_size": "`max_split_size_mb`", "kill_stale_process": "ending other programs", "close_other_apps": "closing other programs",
-	"raise_watermark": "the MPS watermark", "lower_batch_size": "a smaller batch", "load_in_4bit": "4 bit", "load_in_8bit": "8 bit", "raise_gpu_memory_utilization": "a larger share of the card",
+	"raise_watermark": "the MPS watermark", "lower_batch_size": "a smaller batch", "load_in_4bit": "4 bit", "load_in_8bit": "8 bit", "raise_gpu_memory_utilization": "a larger share of the GPU's memory",
 	"empty_cache": "`empty_cache()`", "half_precision": "16 bit", "lower_context": "a shorter context", "use_lower_quant": "a smaller quantisation", "quantize_kv_cache": "a smaller KV cache type",
 	"cpu_offload": "offloading to the processor", "inference_mode": "`inference_mode`", "gradient_checkpointing": "gradient checkpointing", "add_swap": "swap", "raise_pagefile": "a larger page file",
+	"lower_gpu_memory_utilization": "a smaller share of the GPU's memory", "lower_mem_fraction": "a smaller share of the GPU's memory", "fewer_gpu_layers": "fewer GPU layers", "enable_flash_attention": "flash attention", "bigger_gpu": "a GPU with more memory",
+	"lower_resolution": "a lower resolution", "use_smaller_model": "a smaller model", "lower_ubatch": "a smaller micro-batch", "multi_gpu": "more GPUs", "use_lora": "adapters (LoRA)", "optimizer_8bit": "an 8-bit optimizer", "mixed_precision": "mixed precision",
 }
 
 // shortName is how people call a tip.
