@@ -52,7 +52,7 @@ var llamaLoadCards = []cause.Card{
 		Sources: []string{"llama.cpp/src/llama-mmap.cpp"},
 	},
 	{
-		ID: "llama.cpp/host-copied", Kinds: refused, If: when.All(host("weights"), unmapped),
+		ID: "llama.cpp/host-copied", Kinds: refused, Unsaid: load.Mapped, If: when.All(host("weights"), unmapped),
 		Cause: cause.HostMemory, Weight: cause.Strong,
 		Means:   "Weights that are not on the GPU go to system RAM. Memory mapping (mmap) is off, so all of them ({asked}) must fit into free RAM at once. A mapped file is read as needed.",
 		Cures:   []cause.Cure{as("use_mmap", "Turn memory mapping (mmap) back on", "slower if RAM is short"), as("close_other_apps", "Close programs that use RAM", "free"), smallerQuant, smallerInstead},

@@ -21,4 +21,4 @@ func KerasBatch(c *ledger.Case) []step.Step {
 }
 
 // Restoring: a checkpoint was being read, before any batch.
-func Restoring(c *ledger.Case) bool { return c.Contains("restorev2") }
+func Restoring(c *ledger.Case) bool { return c.Near("save/RestoreV2") }

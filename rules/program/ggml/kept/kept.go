@@ -68,7 +68,7 @@ func offSteps(c *ledger.Case) []step.Step {
 }
 
 // wholeMachine: no limit of a container or service was what was full.
-func wholeMachine(c *ledger.Case) bool { return c.Contains("constraint_none") }
+func wholeMachine(c *ledger.Case) bool { return c.Root(fact.KernelKill) && !ledger.Capped(c) }
 
 // Cards are about a process that the system ended while it kept prompts.
 var Cards = []cause.Card{
