@@ -131,7 +131,7 @@ var ocrCards = []cause.Card{
 		Means: "The size and batch of the request decide how much one layer needs. Every model and instance on the server holds its weights and a memory pool (arena) as large as its largest request needed. So a model added last can fail. The message does not say whether RAM or GPU memory was full.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Send smaller batches or inputs", Told: "Send half the batch from the client, or lower `max_batch_size` in the model's `config.pbtxt`. For images, halve width and height.", Cost: "more requests"},
-			{Fix: "lower_num_workers", Title: "Use one instance per model, load fewer models", Told: "`gpus: [ 1 ]` in the inner braces moves a model to another card. In each model's `config.pbtxt`:", Kind: "config", Text: "instance_group [ { count: 1 kind: KIND_GPU } ]", Cost: "less in parallel"},
+			{Fix: "lower_num_workers", Title: "Use one instance per model, load fewer models", Told: "To move a model to another card, add `gpus: [ 1 ]` after `KIND_GPU`. In each model's `config.pbtxt`:", Kind: "config", Text: "instance_group [ { count: 1 kind: KIND_GPU } ]", Cost: "less in parallel"},
 			{Fix: "limit_framework_preallocation", Title: "Set `arena_extend_strategy` to 1", Told: "In the `config.pbtxt` of the ONNX models. By default the arena grows in powers of two, so up to half may be unused:", Kind: "config", Text: "parameters { key: \"arena_extend_strategy\" value: { string_value: \"1\" } }", Cost: "none worth mentioning"},
 		},
 		Sources: []string{"https://github.com/triton-inference-server/onnxruntime_backend", "onnxruntime/core/framework/bfc_arena.cc"},
