@@ -104,7 +104,7 @@ var bareCards = []cause.Card{
 		Headline: "ran out of GPU memory in a parallel job",
 		Means:    "In most such codes, each MPI rank keeps its part of the grid on its GPU, plus 300 to 600 MiB for its CUDA context. Several ranks on one GPU share its memory.[[ {one}]]",
 		Cures: []cause.Cure{
-			{Fix: "kill_stale_process", If: when.Not(oneCard), Title: "See how many ranks share each card", Told: "Run it during the job. If several of your ranks are on one card, start as many ranks as you have cards (`mpirun -n 2` for two). End other programs there.", Kind: "shell", Text: "nvidia-smi", Cost: "free"},
+			{Fix: "kill_stale_process", If: when.Not(oneCard), Title: "See how many ranks share each card", Told: "If several of your ranks are on one card, start as many ranks as you have cards (`mpirun -n 1` for one). End other programs there. Look during the job:", Kind: "shell", Text: "nvidia-smi", Cost: "free"},
 			{Fix: "lower_resolution", Title: "Use a coarser grid", Told: "Half the cells in each direction means an eighth of the memory in 3D. Single precision, if the code supports it, means half. Many codes print the memory per rank before they allocate.", Cost: "detail"},
 			{Fix: "multi_gpu", If: when.Not(oneCard), Title: "Spread the job over more cards", Told: "One rank per card; each then holds a smaller part of the grid.", Cost: "more cards"},
 			{Fix: "cpu_offload", Title: "Run it on the CPU", Told: "Most such codes have an option for it. System RAM is usually larger, and several nodes add up.", Cost: "slower"},
@@ -115,7 +115,7 @@ var bareCards = []cause.Card{
 	{
 		ID: "other/tenstorrent", Kinds: []fact.Kind{fact.PlainDevice}, Said: []string{"DRAM buffer across", "L1 buffer across"},
 		Headline: "ran out of memory on a Tenstorrent chip[[: a buffer of {asked} did not fit]]",
-		Means:    "A buffer is spread over all memory banks of the chip, and each bank needs room for its part in one piece. Compare the numbers in the message. If \"free\" is enough but \"largest free block\" is not, memory is fragmented. Otherwise weights, KV cache and activations fill the banks.",
+		Means:    "A buffer is spread over all memory banks of the chip, and each bank needs room for its part in one piece. Compare the numbers in the message: \"free\" is that of one bank. If \"free\" is enough but \"largest free block\" is not, memory is fragmented. Otherwise weights, KV cache and activations fill the banks.",
 		Cures: []cause.Cure{
 			{Fix: "lower_context", Title: "Lower the context length and the batch", Told: "Model server: halve `--max-model-len` and `--max-num-seqs`. Script: batch 1 and a shorter input; process long prompts in chunks.", Cost: "shorter texts, fewer at a time"},
 			{Fix: "use_lower_quant", Title: "Keep the weights in a smaller data type", Told: "If the model's code lets you choose: `bfloat8_b` takes about half of `bfloat16`, `bfloat4_b` a quarter.", Cost: "some quality"},
@@ -158,7 +158,7 @@ var bareCards = []cause.Card{
 	{
 		ID: "other/git", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"Out of memory, malloc failed"},
 		Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "ran out of RAM in git: {asked} was refused",
-		Means: "git reads large files whole into RAM, and holds several versions of them while it packs. Either the repository contains files of about that size, or the machine, a container limit or a 32-bit git leaves too little. A `remote:` line before the error means the server ran out, not your computer.",
+		Means: "git reads large files whole into RAM, and holds several versions of them while it packs. Either the repository contains files of about that size, or the machine, a container limit or a 32-bit git leaves too little. If the error line itself begins with `remote:`, the server ran out, not your computer.",
 		Not:   "A larger `http.postBuffer`: it needs more RAM.",
 		Cures: []cause.Cure{
 			{Fix: "lower_num_workers", Title: "Limit git's packing memory", Told: "Run this on the machine where git ran out:", Kind: "shell", Text: "git config --global pack.threads 1\ngit config --global pack.windowMemory 256m\ngit config --global core.bigFileThreshold 50m", Cost: "Slower, a larger pack"},
@@ -195,7 +195,7 @@ var bareCards = []cause.Card{
 		Means: "This is one request of {asked}. Either a length is wrong (a damaged file, an unexpected format, a subtraction below zero), or the whole input is loaded at once. A small input that is known to be good shows which.",
 		Cures: []cause.Cure{
 			{Fix: "fix_shape", Title: "Try a small input that is known to be good", Told: "If it runs, the first input is damaged, in another format, or too large. Check its size and download it again. If it fails too, it is a bug.", Cost: "A few minutes"},
-			{Fix: "upgrade_version", Title: "If it is a bug: update, and get a backtrace", Kind: "env", Text: "export RUST_BACKTRACE=1", Told: "The backtrace names the function that asked. Report it with the number.", Cost: "A few minutes"},
+			{Fix: "upgrade_version", Title: "If it is a bug: update, and get a backtrace", Told: "`gdb -ex run -ex bt --args PROGRAM` (your command with its arguments) shows which function asked; `RUST_BACKTRACE=1` does so only with the newest Rust. Report it with the number.", Cost: "A few minutes"},
 			{Fix: "stream_dataset", Title: "If your data is that large: split the input", Told: "Or use the program's own option for streaming or chunks.", Cost: "Time"},
 		},
 		Sources: []string{"rust/library/alloc/src/alloc.rs", "https://doc.rust-lang.org/std/backtrace/index.html"},

@@ -15,7 +15,7 @@ import (
 var crowdedCards = []cause.Card{{
 	ID: "tensorflow/others", Kinds: []fact.Kind{fact.TFAlloc}, If: heldByOthers, Figures: otherFigures,
 	Cause: cause.LeakedProcess, Weight: cause.Decisive, Headline: "could not get {asked}: others hold {theirs} of the card",
-	Means: "TensorFlow held {own}. The other {theirs} belong to another process or another library in this one. JAX takes three quarters of the card at its start, PyTorch keeps what it used.[[ TensorFlow got only {limit} at its start, so the card was already full.]]",
+	Means: "TensorFlow held {own}. The other {theirs} belong to another process or another library in this one. JAX takes three quarters of the card at its start, PyTorch keeps what it used.[[ Only {limit} was left for TensorFlow at its start, so the card was already full then.]]",
 	Cures: []cause.Cure{
 		{Fix: "kill_stale_process", Title: "End what else holds the card", Told: "Look for an earlier run or another notebook's kernel. If the list shows only this process, another library in it holds the memory.", Kind: "shell", Text: "nvidia-smi   # then end it by its PID", Cost: "a look is free"},
 		{Fix: "limit_framework_preallocation", Title: "With JAX in the process: turn off preallocation", Told: "Set this before the program starts. The second line is for TensorFlow itself.", Kind: "env", Text: "export XLA_PYTHON_CLIENT_PREALLOCATE=false\nexport TF_FORCE_GPU_ALLOW_GROWTH=true", Cost: "a little fragmentation"},
@@ -64,7 +64,7 @@ var beyondCards = []cause.Card{{
 	Means: "The line comes from the allocator that TensorFlow and JAX share, and names no shape. Usually two long sides are multiplied: batch x length x length (attention that is not fused), batch x length x vocabulary (logits), or all pairs of items.",
 	Not:   "Closing other programs, memory fractions: the request exceeds the card.",
 	Cures: []cause.Cure{
-		{Fix: "lower_batch_size", Title: "Use batch size 1 and half the length", Told: "If the request then halves, the batch decides; if it becomes a quarter, the length does.", Cost: "Slower"},
+		{Fix: "lower_batch_size", Title: "Halve the batch size, then the length instead", Told: "Change one at a time. If half the batch halves the request, the batch decides. If half the length makes it a quarter, the length does.", Cost: "Slower"},
 		{Fix: "fix_shape", Title: "Print the shapes", Told: "JAX: `f` and `x` are the function that fails and its input. TensorFlow: `print(x.shape)` before that line.", Kind: "python", Text: "print(jax.eval_shape(f, x))\nprint(jax.jit(f).lower(x).compile().memory_analysis())", Cost: "Free"},
 		{Fix: "efficient_attention", Title: "Use fused attention, or chunks", Told: "JAX: `jax.nn.dot_product_attention(..., implementation=\"cudnn\")` with 16-bit inputs. Compute logits in chunks (`jax.lax.map` over parts of the sequence). In training, wrap the blocks in `jax.checkpoint`.", Cost: "None as a rule"},
 	},
@@ -89,12 +89,13 @@ var tensorFlowRestCards = []cause.Card{
 	{
 		ID: "tensorflow/copy", Kinds: []fact.Kind{fact.TFCopy},
 		Headline: "had no room in GPU memory for data copied there",
-		Means:    "\"Dst tensor is not initialized\" usually means a full card: a copy from RAM found no room. Either another process holds the card (TensorFlow in a second notebook takes nearly all of it), or the data copied at once is too large: whole arrays given to `fit`, or a batch.",
+		Means:    "\"Dst tensor is not initialized\" usually means a full card: a copy from RAM found no room. Either another process holds the card (TensorFlow in a second notebook takes nearly all of it), or the data copied at once is too large: whole arrays given to `fit`, a batch, or a checkpoint's variables.",
 		Not:      "Initializing variables: the message is about memory.",
 		Cures: []cause.Cure{
 			runtimeFirst, endHolder,
-			{Fix: "stream_dataset", Title: "If the card was empty: send batches", Told: "This keeps the arrays in RAM and copies one batch at a time:", Kind: "python", Text: "with tf.device(\"/CPU:0\"):\n    ds = tf.data.Dataset.from_tensor_slices((x_train, y_train))\nmodel.fit(ds.shuffle(1000).batch(32).prefetch(2), epochs=10)", Cost: "none for the result"},
-			{Fix: "lower_batch_size", Title: "Lower the batch size", Told: "Try a quarter of it as a test.", Cost: "slower"},
+			{Fix: "use_smaller_model", If: calls.Restoring, Title: "If the card was empty: use a smaller model", Told: "The log fails while a checkpoint is restored (`RestoreV2`), before any batch. An optimizer with less state helps too: Adam keeps two more values per weight.", Cost: "perhaps accuracy"},
+			{Fix: "stream_dataset", If: when.Not(calls.Restoring), Title: "If the card was empty: send batches", Told: "This keeps the arrays in RAM and copies one batch at a time:", Kind: "python", Text: "with tf.device(\"/CPU:0\"):\n    ds = tf.data.Dataset.from_tensor_slices((x_train, y_train))\nmodel.fit(ds.shuffle(1000).batch(32).prefetch(2), epochs=10)", Cost: "none for the result"},
+			{Fix: "lower_batch_size", If: when.Not(calls.Restoring), Title: "Lower the batch size", Told: "Try a quarter of it as a test.", Cost: "slower"},
 		},
 		Sources: []string{tfGuide},
 	},

@@ -101,7 +101,7 @@ var cupyCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "fix_shape", Title: "Print the shapes before that line", Told: "Multiply the sides after broadcasting by 8 bytes (complex128: 16). That should come near {asked}; the side that surprises you is wrong.", Kind: "python", Text: "print(a.shape, b.shape, cp.broadcast(a, b).shape)   # a, b: its operands", Cost: "Free"},
 			{Fix: "stream_dataset", Title: "If summed afterwards: use `einsum`", Told: "It sums a product without storing it. Use your own axes as indices:", Kind: "python", Text: "y = cp.einsum(\"ik,kj->ij\", a, b)   # in place of (a[:, :, None] * b[None]).sum(1)", Cost: "Some rewriting"},
-			{Fix: "lower_batch_size", Title: "Compute in blocks, keep only the sums", Told: "`work` is what that line does, for some rows of `a`:", Kind: "python", Text: "for i in range(0, len(a), 64):   # 64: as many as fit\n    total += work(a[i:i + 64], b).sum(0)", Cost: "Some rewriting"},
+			{Fix: "lower_batch_size", Title: "Compute in blocks of rows", Told: "`work` is what that line does, for some rows of `a`:", Kind: "python", Text: "out = []\nfor i in range(0, len(a), 64):   # 64: as many as fit\n    out.append(work(a[i:i + 64], b))\ny = cp.concatenate(out)", Cost: "Some rewriting"},
 		},
 		Sources: []string{cupyGuide, "https://docs.cupy.dev/en/stable/reference/generated/cupy.einsum.html"},
 	},

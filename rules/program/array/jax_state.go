@@ -138,7 +138,7 @@ var jaxStateCards = []cause.Card{
 		Cause: cause.OversizedAllocation, Weight: cause.Strong, Headline: "had no GPU memory for one array of {asked}",
 		Means: "The failing line copies data from RAM to the card in one piece. JAX takes 75 % of a card by default, and arrays already on it count.",
 		Cures: []cause.Cure{
-			{Fix: "stream_dataset", Title: "Keep it in NumPy, send parts to the card", Cost: "Copies", Kind: "python", Text: "x = np.load(\"x.npy\", mmap_mode=\"r\")   # your own file; stays on disk or in RAM\nfor i in range(0, len(x), 4096):\n    out.append(np.asarray(f(jnp.asarray(x[i:i + 4096]))))   # f: your jitted function"},
+			{Fix: "stream_dataset", Title: "Keep it in NumPy, send parts to the card", Cost: "Copies", Kind: "python", Text: "x = np.load(\"x.npy\", mmap_mode=\"r\")   # your own file; stays on disk or in RAM\nout = []\nfor i in range(0, len(x), 4096):\n    out.append(np.asarray(f(jnp.asarray(x[i:i + 4096]))))   # f: your jitted function"},
 			{Fix: "half_precision", Title: "Use a smaller type", Cost: "digits", Told: "Convert before the copy: `x.astype(np.float16)`, or uint8 for pixels. JAX makes float64 32 bit unless x64 is on."},
 			{Fix: "cpu_offload", Title: "Stay on the CPU for this step", Cost: "slower", Kind: "python", Text: "with jax.default_device(jax.devices(\"cpu\")[0]):\n    x = jnp.asarray(data)"},
 			jaxMore, runtimeFirst, endHolder,

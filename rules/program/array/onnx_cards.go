@@ -120,7 +120,7 @@ var ocrCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "raise_memory_limit", Title: "Give the worker more RAM", Told: "Docker Compose: raise or remove `mem_limit` for that service. Docker Desktop and WSL: raise the memory in their settings. `sudo dmesg | grep -i oom` shows which process was killed, and whether a container limit did it.", Cost: "less for others"},
 			{Fix: "lower_num_workers", Title: "Run one worker at a time", Told: "Each worker holds its own models. Use the program's setting for workers or concurrency.", Cost: "slower"},
-			{Fix: "lower_context", Title: "Use a smaller or shorter input", Told: "Split the file named beside the error: long audio or video in parts, large images scaled down.", Cost: "several runs"},
+			{Fix: "lower_context", Title: "Use a smaller or shorter input", Told: "Split the file that was being processed: long audio or video in parts, large images scaled down.", Cost: "several runs"},
 			calls.SwapBridge,
 		},
 		Sources: []string{"onnxruntime/core/framework/bfc_arena.cc", "https://docs.docker.com/engine/containers/resource_constraints/"},
@@ -131,7 +131,7 @@ var ocrCards = []cause.Card{
 		Means: "The size and batch of the request decide how much one layer needs. Every model and instance on the server holds its weights and a memory pool (arena) as large as its largest request needed. So a model added last can fail. The message does not say whether RAM or GPU memory was full.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Send smaller batches or inputs", Told: "Send half the batch from the client, or lower `max_batch_size` in the model's `config.pbtxt`. For images, halve width and height.", Cost: "more requests"},
-			{Fix: "lower_num_workers", Title: "Use one instance per model, load fewer models", Told: "In each model's `config.pbtxt`. `gpus: [ 1 ]` moves a model to another card:", Kind: "config", Text: "instance_group [ { count: 1 kind: KIND_GPU } ]", Cost: "less in parallel"},
+			{Fix: "lower_num_workers", Title: "Use one instance per model, load fewer models", Told: "To move a model to another card, add `gpus: [ 1 ]` after `KIND_GPU`. In each model's `config.pbtxt`:", Kind: "config", Text: "instance_group [ { count: 1 kind: KIND_GPU } ]", Cost: "less in parallel"},
 			{Fix: "limit_framework_preallocation", Title: "Set `arena_extend_strategy` to 1", Told: "In the `config.pbtxt` of the ONNX models. By default the arena grows in powers of two, so up to half may be unused:", Kind: "config", Text: "parameters { key: \"arena_extend_strategy\" value: { string_value: \"1\" } }", Cost: "none worth mentioning"},
 		},
 		Sources: []string{"https://github.com/triton-inference-server/onnxruntime_backend", "onnxruntime/core/framework/bfc_arena.cc"},

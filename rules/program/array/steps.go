@@ -75,7 +75,7 @@ var CuPy = program.Program{
 	Sources: program.Sources{"cupy/cuda/memory.pyx": "CUPY_GPU_MEMORY_LIMIT"},
 	Like:    []*program.Program{&Frameworks},
 	Steps: map[string]func(*ledger.Case) []step.Step{
-		"lower_batch_size":   step.Paste("python", "for part in np.array_split(x, 8):   # on the card one part at a time\n    out.append(cp.asnumpy(f(cp.asarray(part))))"),
+		"lower_batch_size":   step.Paste("python", "out = []\nfor part in np.array_split(x, 8):   # on the card one part at a time\n    out.append(cp.asnumpy(f(cp.asarray(part))))"),
 		"raise_memory_limit": step.Paste("python", "cupy.get_default_memory_pool().set_limit(size=0)   # no limit; CUPY_GPU_MEMORY_LIMIT sets it from outside"),
 		"empty_cache":        step.Paste("python", "del x, y   # what is no longer needed\ncupy.get_default_memory_pool().free_all_blocks()"),
 	},
@@ -92,7 +92,7 @@ var ONNXRuntime = program.Program{
 	Sources: program.Sources{"cli/command/container/opts.go": "--memory --memory-swap"},
 	Like:    []*program.Program{&Frameworks},
 	Steps: map[string]func(*ledger.Case) []step.Step{
-		"lower_batch_size": step.Paste("python", "for i in range(len(x)):   # one sample at a time\n    out.append(session.run(None, {name: x[i:i + 1]})[0])"),
+		"lower_batch_size": step.Paste("python", "out = []\nfor i in range(len(x)):   # one sample at a time\n    out.append(session.run(None, {name: x[i:i + 1]})[0])"),
 		"lower_num_workers": func(c *ledger.Case) []step.Step {
 			if served(c) {
 				return []step.Step{{Kind: "config", Text: "instance_group [ { count: 1 kind: KIND_GPU } ]   # config.pbtxt; every instance has weights and an arena of its own"}}

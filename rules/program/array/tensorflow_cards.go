@@ -375,17 +375,8 @@ var Keras = program.Program{
 	Proofs: []string{"keras/src/", "keras/engine/", "keras/backend/", "keras/trainers/"},
 	Titles: map[string]string{"lower_batch_size": "Lower batch_size in fit or predict", "lower_resolution": "Use smaller inputs"},
 	Steps: map[string]func(*ledger.Case) []step.Step{
-		"lower_batch_size": kerasBatch,
+		"lower_batch_size": calls.KerasBatch,
 		"mixed_precision":  step.Paste("python", "keras.mixed_precision.set_global_policy(\"mixed_float16\")   # before the model is built; on the JAX backend \"mixed_bfloat16\""),
-		"lower_resolution": step.Paste("text", "Halve width and height where the images are read (`image_size=` of `image_dataset_from_directory`, or `tf.image.resize`). That is a quarter of the activations."),
+		"lower_resolution": step.Paste("text", "Halve width and height where the images are read or resized. That is a quarter of the activations, and of the weights of a Dense layer after `Flatten`."),
 	},
-}
-
-// kerasBatch halves the batch that the refused tensor shows.
-func kerasBatch(c *ledger.Case) []step.Step {
-	size, now := "8", "32 by default"
-	if s := calls.Sides(c); c.Kind(fact.TFAlloc) && len(s) > 1 && s[0] > 1 && s[0] <= 4096 {
-		size, now = strconv.FormatInt(s[0]/2, 10), "if it is "+strconv.FormatInt(s[0], 10)+" now"
-	}
-	return []step.Step{{Kind: "python", Text: "model.fit(x, y, batch_size=" + size + ")   # " + now + "; a Dataset or DataLoader sets its own; predict takes batch_size as well"}}
 }

@@ -191,6 +191,7 @@ var llamaUseless = map[string]func(*ledger.Case) string{
 	"quantize_kv_cache": figures.Why(
 		cause.If(dialect.QuantisedCache, cause.None, "The KV cache is quantised already."),
 		cause.If(arena, cause.None, tooSmall+", not the cache."),
+		cause.If(when.All(when.Root(fact.GGMLLimit), stage("compute")), cause.None, "The buffer that is too large is working memory, not the cache."),
 		cause.If(stage("state"), cause.None, "The recurrent state is kept at 32 bit; only the KV cache can be quantised."),
 	),
 	"enable_flash_attention": figures.Why(cause.If(dialect.FlashOn, cause.None, "Flash attention is on already.")),
@@ -199,6 +200,7 @@ var llamaUseless = map[string]func(*ledger.Case) string{
 	"lower_ubatch":           figures.Why(cause.If(weightsWere, cause.None, fmt.Sprintf(notLoaded, "batch"))),
 	"lower_context": figures.Why(
 		cause.If(weightsWere, cause.None, fmt.Sprintf(notLoaded, "context")),
+		cause.If(when.All(when.Root(fact.GGMLLimit), stage("compute"), dialect.FlashOn), cause.None, "Flash attention is on, so this buffer hardly grows with the context."),
 		cause.If(shortContext, cause.None, "The context is 2048 tokens or less already; there is next to nothing to gain."),
 	),
 }

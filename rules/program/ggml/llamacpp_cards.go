@@ -10,6 +10,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/ggml/dialect"
+	"github.com/oomdoc/oomdoc/rules/program/ggml/load"
 	"github.com/oomdoc/oomdoc/rules/program/ggml/touch"
 	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/when"
@@ -145,7 +146,7 @@ var llamaPartCards = []cause.Card{
 		Cures: []cause.Cure{
 			told("enable_flash_attention", "Turn on flash attention", "The buffer then no longer grows with the context:", "free, where the device has it"),
 			told("lower_ubatch", "Lower the physical batch size", "[[At {ubTo} tokens instead of {ub} the buffer takes {ubThen}; the context keeps its length:]]", "slower prompts"),
-			told("lower_context", "Shorten the context", "", "shorter conversations"),
+			where(load.ContextInPiece, told("lower_context", "Shorten the context", "", "shorter conversations")),
 		},
 		Sources: []string{"llama.cpp/ggml/src/ggml-vulkan/ggml-vulkan.cpp", llamaThreads + "12817", llamaThreads + "18160", llamaThreads + "12728"}, Solved: 1,
 	},
@@ -165,7 +166,8 @@ var llamaPartCards = []cause.Card{
 		ID: "llama.cpp/metal-piece", Kinds: []fact.Kind{fact.GGMLLimit}, If: onMetal,
 		Cause: cause.OversizedAllocation, Weight: cause.Good, Headline: "asked for one buffer of {asked}: more than Metal allows in one piece",
 		Means:   "Metal allows a single buffer only up to a maximum, and this one is larger. Newer builds split the model over several buffers.",
-		Cures:   []cause.Cure{as("upgrade_version", "Update to a newer build", "free"), smallerQuant, smallerInstead, as("lower_context", "Shorten the context", "shorter conversations")},
+		Not:     "A shorter context, if the log says `buffer 'data'`: that is the model file.",
+		Cures:   []cause.Cure{as("upgrade_version", "Update to a newer build", "free"), smallerQuant, smallerInstead, where(func(c *ledger.Case) bool { return !c.Contains("buffer 'data'") }, as("lower_context", "Shorten the context", "shorter conversations"))},
 		Sources: []string{"llama.cpp/ggml/src/ggml-metal/ggml-metal-device.m"},
 	},
 	{
@@ -248,7 +250,7 @@ var llamaPartCards = []cause.Card{
 		Cause: cause.SoftwareBug, Weight: cause.Fair, Headline: "stopped on the Intel GPU with an out-of-memory error of the oneAPI runtime",
 		Means: "This is IPEX-LLM's copy of llama.cpp. The GPU may be full. But Intel's oneAPI runtime reports the same error for other faults too: several devices at once, or one buffer above 4 GiB. The message has no size that would tell.",
 		Cures: []cause.Cure{
-			{Fix: "select_gpu", Title: "Use one device only", Told: "The number is that of the GPU in the log's device list. In Docker: `-e ONEAPI_DEVICE_SELECTOR=level_zero:0`.", Kind: "env", Text: "export ONEAPI_DEVICE_SELECTOR=level_zero:0", Cost: "free"},
+			{Fix: "select_gpu", If: when.Not(load.OneSYCL), Title: "Use one device only", Told: "The number is that of the GPU in the log's device list. In Docker: `-e ONEAPI_DEVICE_SELECTOR=level_zero:0`.", Kind: "env", Text: "export ONEAPI_DEVICE_SELECTOR=level_zero:0", Cost: "free"},
 			{Fix: "lower_context", Title: "Test with a small model and a short context", Told: "llama.cpp: `-c 2048 -ub 128`; Ollama: `num_ctx` 2048. If that runs, memory was short: go up step by step.", Cost: "a test"},
 			{Fix: "upgrade_version", Title: "Update IPEX-LLM and the GPU driver", Told: "Or switch to llama.cpp's own SYCL or Vulkan build, which runs on the same GPU.", Cost: "a download"},
 		},
@@ -259,7 +261,7 @@ var llamaPartCards = []cause.Card{
 		Cause: cause.SoftwareBug, Weight: cause.Fair, Headline: "stopped on the Intel GPU with an out-of-memory error of the oneAPI runtime",
 		Means: "The GPU may be full. But Intel's oneAPI runtime reports the same error for other faults too: copies between devices, or one buffer above 4 GiB. The message has no size that would tell.",
 		Cures: []cause.Cure{
-			does("select_gpu", "Use one device only", "env", "export ONEAPI_DEVICE_SELECTOR=level_zero:0", "free"),
+			where(when.Not(load.OneSYCL), does("select_gpu", "Use one device only", "env", "export ONEAPI_DEVICE_SELECTOR=level_zero:0", "free")),
 			as("lower_ubatch", "Lower the physical batch size", "slower prompts"),
 			as("upgrade_version", "Update to a newer build and driver", "free"),
 		},

@@ -52,7 +52,7 @@ var llamaLoadCards = []cause.Card{
 		Sources: []string{"llama.cpp/src/llama-mmap.cpp"},
 	},
 	{
-		ID: "llama.cpp/host-copied", Kinds: refused, If: when.All(host("weights"), unmapped),
+		ID: "llama.cpp/host-copied", Kinds: refused, Unsaid: load.Mapped, If: when.All(host("weights"), unmapped),
 		Cause: cause.HostMemory, Weight: cause.Strong,
 		Means:   "Weights that are not on the GPU go to system RAM. Memory mapping (mmap) is off, so all of them ({asked}) must fit into free RAM at once. A mapped file is read as needed.",
 		Cures:   []cause.Cure{as("use_mmap", "Turn memory mapping (mmap) back on", "slower if RAM is short"), as("close_other_apps", "Close programs that use RAM", "free"), smallerQuant, smallerInstead},
@@ -71,7 +71,7 @@ var llamaLoadCards = []cause.Card{
 		Means: "This is system RAM, not GPU memory: {asked} {part} did not fit.[[ {little}]] Either RAM and swap are used up, or a limit of the container or shell is reached.",
 		Not:   "Fewer layers on the GPU: that needs more system memory.",
 		Cures: []cause.Cure{
-			where(stage("weights"), as("use_mmap", "Turn memory mapping (mmap) on, if it is off", "free")),
+			where(when.All(stage("weights"), when.Not(load.MapsFile)), as("use_mmap", "Turn memory mapping (mmap) on, if it is off", "free")),
 			as("close_other_apps", "Close programs that use RAM", "free"), as("raise_memory_limit", "Raise the memory limit, if there is one", "only if the machine has it"), smallerQuant, smallerInstead,
 		},
 		Sources: []string{"llama.cpp/ggml/src/ggml-backend.cpp", "llama.cpp/src/llama-model.cpp"},
@@ -162,6 +162,7 @@ var llamaLoadCards = []cause.Card{
 		Means: "{weighed}",
 		Not:   "A shorter context or smaller batch: the weights come first, and they did not fit.",
 		Cures: []cause.Cure{
+			where(when.All(severalDevices, when.Not(pieced)), told("balance_split", "Give {gpu} a smaller share, if the others have room", "", "the others must take the rest")),
 			aboveCards(does("moe_cpu_offload", "If it is a mixture of experts: keep the experts in RAM", "text", "Use `-ngl 99 --cpu-moe`. Most models this large are such a mixture (MoE). RAM then has to hold nearly the whole file. If GPU memory stays free, use `--n-cpu-moe N` instead: only the experts of the first N layers.", "slower than all on the GPU, faster than whole layers in RAM")),
 			{Fix: "fewer_gpu_layers", Title: "Put fewer layers on the GPU", Told: "[[About {keep} of {all} fit with KV cache and working memory.]][[ With a context of 8192 tokens it is {keepShort}.]]", Steps: layersByHand, Cost: "the rest runs on the CPU: slower"},
 			belowCards(as("use_lower_quant", "Use a smaller quantisation of the model", "slight loss of quality, and it stays fast")),
@@ -173,13 +174,13 @@ var llamaLoadCards = []cause.Card{
 		ID: "llama.cpp/state", Kinds: refused, If: buffer("state"),
 		Cause: cause.BatchTooLarge, Weight: cause.Good,
 		Means:   "This is a hybrid model (such as Mamba with attention). It keeps a state of fixed size for each slot, and the GPU had no room for all of them. The context length does not matter; newer builds of llama-server have four slots by default.",
-		Cures:   []cause.Cure{as("lower_parallel", "Serve one request at a time", "others wait"), as("fewer_gpu_layers", "Put fewer layers on the GPU", "slower")},
+		Cures:   []cause.Cure{where(when.Not(load.OneSlot), as("lower_parallel", "Serve one request at a time", "others wait")), as("fewer_gpu_layers", "Put fewer layers on the GPU", "slower")},
 		Sources: []string{"llama.cpp/src/llama-memory-recurrent.cpp", "llama.cpp/common/arg.cpp"},
 	},
 	{
 		ID: "llama.cpp/kv-slots", Kinds: refused, If: when.All(device("kv"), above(1), severalSlots, when.Not(uneven)), Figures: numbers,
 		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "did not start: the KV cache for {slots} slots did not fit beside the weights",
-		Means: "The weights are loaded. The KV cache is reserved in full at the start, for {slots} conversations at the same time[[ ({context} tokens in all, {kib} per token)]].[[ {left} was left, {short} too little.]]",
+		Means: "The weights are loaded. The KV cache is reserved in full at the start, for {slots} conversations at the same time[[ ({context} tokens in all, {kib} per token)]].[[ {left} was left after {kept} for driver and working memory, {short} too little.]]",
 		Cures: []cause.Cure{
 			{Fix: "lower_parallel", Title: "Serve one request at a time", Told: "Set the context to that of one slot. The cache is then {slots} times smaller, and each conversation can be as long as now.", Steps: oneSlotSteps, Cost: "others wait"},
 			told("lower_context", "Shorten the context", "[[{ctxTo} tokens in all take {ctxThen}:]]", "shorter conversations"),
@@ -190,7 +191,7 @@ var llamaLoadCards = []cause.Card{
 	{
 		ID: "llama.cpp/kv", Kinds: refused, If: when.All(device("kv"), above(1), when.Not(uneven)), Figures: numbers,
 		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "did not start: the KV cache[[ for {context} tokens]] did not fit beside the weights",
-		Means: "The weights are loaded[[; {left} was left on {gpu}, {short} too little]]. The KV cache is reserved in full at the start, even if no conversation gets that long.[[ It needs {kib} per token.]][[ {unset}]]",
+		Means: "The weights are loaded[[; {left} was left on {gpu} after {kept} for driver and working memory, {short} too little]]. The KV cache is reserved in full at the start, even if no conversation gets that long.[[ It needs {kib} per token.]][[ {unset}]]",
 		Cures: []cause.Cure{
 			where(windowWhole, does("lower_context", "Leave out `--swa-full`", "text", "Many layers of this model look back over a short window only. Without `--swa-full` they store just that window, and the cache shrinks to a fraction.", "an earlier prompt is reused less")),
 			told("lower_context", "Shorten the context", "[[{ctxTo} tokens take {ctxThen}; if that starts, go up from there:]]", "shorter conversations"),
@@ -229,7 +230,7 @@ var llamaLoadCards = []cause.Card{
 		Cures: []cause.Cure{
 			where(when.Not(when.Any(onSYCL, oldVulkan)), told("enable_flash_attention", "Turn on flash attention", "The buffer shrinks to {rest}.", "free, where the device supports it")),
 			told("lower_ubatch", "Lower the physical batch size", "At {ubTo} tokens instead of {ub} the buffer takes {ubThen}; the context keeps its length:", "slower prompts"),
-			told("lower_context", "Shorten the context", "[[At {ctxTo} tokens: {ctxThen}, and a smaller cache:]]", "shorter conversations"),
+			told("lower_context", "Shorten the context", "[[At {ctxTo} tokens the buffer takes {ctxThen}, and the cache is smaller too:]]", "shorter conversations"),
 			where(onSYCL, told("enable_flash_attention", "Turn on flash attention, if this build has it for SYCL", "Where the SYCL backend lacks it, attention runs on the CPU, which is slow.", "perhaps slow")),
 		},
 		Sources: []string{"llama.cpp/src/llama-graph.cpp", "llama.cpp/common/arg.cpp"},

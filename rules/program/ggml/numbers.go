@@ -134,10 +134,12 @@ func amounts(c *ledger.Case, b budget, out map[string]string) {
 			if (asked-n)*50 < asked {
 				out["scores"] = "Nearly all"
 			}
-			out["ctxThen"] = units.Amount(asked - n + ledger.Proportion(n, contextToTry(c), b.Context))
+			if out["ctxThen"] = out["rest"] + " with flash attention"; onSYCL(c) || oldVulkan(c) {
+				out["ctxThen"] = units.Amount(asked - n + ledger.Proportion(n, contextToTry(c), b.Context))
+			}
 		}
 		if b.Context == 0 {
-			out["tokens128"], out["tokens64"] = about(asked, b.Batch, 128), about(asked, b.Batch, 64)
+			out["tokens128"], out["tokens64"] = load.TokensFor(asked, b.Batch, 128), load.TokensFor(asked, b.Batch, 64)
 		}
 	}
 }
@@ -152,7 +154,7 @@ func budgeted(b budget, out map[string]string) {
 		out["had"] = "about " + out["had"]
 	}
 	if left := b.Free - (b.Sum() - b.Refused); left > 0 && left < b.Refused && b.Part != "weights" {
-		out["left"], out["short"] = units.Amount(left), units.Amount(b.Refused-left)
+		out["left"], out["short"], out["kept"] = units.Amount(left), units.Amount(b.Refused-left), units.Amount(b.Kept)
 	}
 	if b.Part == "weights" && b.Refused > b.Free {
 		out["short"] = units.Amount(b.Refused - b.Free)
@@ -210,16 +212,6 @@ func cacheIn8BitSteps(c *ledger.Case) []step.Step {
 		return []step.Step{d.Step(c, fmt.Sprintf("-c %d ", n)+d.Settings["quantize_kv_cache"])}
 	}
 	return llamaSteps["quantize_kv_cache"](c)
-}
-
-// about is the context whose attention over so many heads would fill a compute
-// buffer without flash attention.
-func about(bytes, batch, heads int64) string {
-	n := bytes / (batch * 4 * (heads + 1))
-	if n < 4096 {
-		return ""
-	}
-	return ledger.Thousands(n / 1000 * 1000)
 }
 
 // deepSeek is what to know of flash attention where the model may be one of

@@ -6,6 +6,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/ggml/load"
 	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -62,7 +63,7 @@ var llamaRemedies = map[string][]cause.Remedy{
 		{Fix: "lower_ubatch", Fit: cause.Cures, If: when.Not(when.Any(stage("weights"), diffuses))},
 		{Fix: "enable_flash_attention", Fit: cause.Cures, If: when.Not(stage("weights"))},
 		{Fix: "use_lower_quant", Fit: cause.Cures, If: stage("weights")},
-		{Fix: "lower_context", Fit: cause.Cures, If: when.Not(when.Any(stage("weights"), diffuses))},
+		{Fix: "lower_context", Fit: cause.Cures, If: when.All(load.ContextInPiece, when.Not(when.Any(stage("weights"), diffuses)))},
 		{Fix: "vae_tiling", Fit: cause.Helps, If: when.All(diffuses, when.Not(samples))},
 		{Fix: "upgrade_version", Fit: cause.MayHelp, If: when.Not(stage("weights"))},
 		{Fix: "fewer_gpu_layers", Fit: cause.MayHelp, If: stage("weights")},
@@ -72,7 +73,7 @@ var llamaRemedies = map[string][]cause.Remedy{
 		{Fix: "use_mmap", Fit: cause.Foremost, If: when.All(unmapped, when.Any(stage("weights"), loading))},
 		{Fix: "close_other_apps", Fit: cause.Cures, If: when.Not(ledger.Capped)},
 		{Fix: "raise_pagefile", Fit: cause.Cures, If: reader.OnWindows},
-		{Fix: "use_mmap", Fit: cause.Helps, If: when.All(stage("weights"), when.Not(when.Any(mmapRefused, unmapped)))},
+		{Fix: "use_mmap", Fit: cause.Helps, If: when.All(stage("weights"), when.Not(when.Any(mmapRefused, unmapped, load.MapsFile)))},
 		{Fix: "use_smaller_model", Fit: cause.Helps, If: when.Not(stage("compute"))},
 		{Fix: "add_swap", Fit: cause.Helps, If: when.Not(when.Any(reader.OnWindows, ledger.Capped))},
 		{Fix: "raise_memory_limit", Fit: cause.MayHelp, If: when.Not(when.Any(mmapRefused, ledger.Capped))},
@@ -86,7 +87,7 @@ var llamaRemedies = map[string][]cause.Remedy{
 	},
 	cause.SoftwareBug: {
 		{Fix: "upgrade_version", Fit: cause.Cures},
-		{Fix: "select_gpu", Fit: cause.Helps, If: when.Any(when.Root(fact.GGMLSYCL), when.All(when.Root(fact.GGMLAlloc), bare))},
+		{Fix: "select_gpu", Fit: cause.Helps, If: when.All(when.Not(load.OneSYCL), when.Any(when.Root(fact.GGMLSYCL), when.All(when.Root(fact.GGMLAlloc), bare)))},
 		{Fix: "lower_ubatch", Fit: cause.Helps, If: when.Any(stage("compute"), when.Root(fact.GGMLSYCL))},
 		{Fix: "close_other_apps", Fit: cause.Helps, If: when.All(onMetal, when.Root(fact.GGMLAlloc))},
 		{Fix: "fewer_gpu_layers", Fit: cause.Helps, If: when.All(when.Root(fact.GGMLAlloc), bare)},
@@ -94,8 +95,8 @@ var llamaRemedies = map[string][]cause.Remedy{
 		{Fix: "use_smaller_model", Fit: cause.MayHelp, If: when.All(onMetal, when.Root(fact.GGMLAlloc))},
 	},
 	cause.Unknown: {
-		{Fix: "lower_parallel", Fit: cause.Cures, If: stage("state")},
-		{Fix: "fewer_gpu_layers", Fit: cause.Cures, If: when.Not(stage("state"))},
+		{Fix: "lower_parallel", Fit: cause.Cures, If: when.All(stage("state"), when.Not(load.OneSlot))},
+		{Fix: "fewer_gpu_layers", Fit: cause.Cures, If: when.Any(load.OneSlot, when.Not(stage("state")))},
 		{Fix: "lower_context", Fit: cause.Helps},
 		{Fix: "upgrade_version", Fit: cause.Helps},
 	},

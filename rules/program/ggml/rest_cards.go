@@ -4,6 +4,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/ggml/load"
 	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -43,9 +44,10 @@ var restCards = []cause.Card{
 		ID: "llama.cpp/state-cache", Kinds: ofGGML, Said: []string{"rs cache"}, Figures: numbers, Headline: "had too little memory left for the state of the model's recurrent layers",
 		Means: "This model has recurrent layers (such as Mamba or linear attention). Their \"rs cache\" holds one state of fixed size for each conversation at the same time. It is allocated after the weights, which left too little room.",
 		Cures: []cause.Cure{
-			told("lower_parallel", "Serve one request at a time", "Each slot needs its own state, and many versions of llama-server have 4 slots by default:", "others wait"),
+			where(when.Not(load.OneSlot), told("lower_parallel", "Serve one request at a time", "Each slot needs its own state, and many versions of llama-server have 4 slots by default:", "others wait")),
 			told("fewer_gpu_layers", "Put slightly fewer layers on the GPU", "", "slower"),
-			told("lower_context", "Shorten the context", "", "shorter conversations"),
+			smallerQuant, smallerInstead,
+			told("lower_context", "Shorten the context", "The state stays as large, but the KV cache beside it shrinks.", "shorter conversations"),
 			told("upgrade_version", "If it began with an update: try another version", "Take the newest one, or go back to the one before.", "a download"),
 		},
 		Sources: []string{"llama.cpp/src/llama-memory-recurrent.cpp", "https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/2321"},

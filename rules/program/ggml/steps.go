@@ -160,7 +160,7 @@ func llamaQuant(c *ledger.Case) []step.Step {
 		return []step.Step{{Kind: "text", Text: fmt.Sprintf("Download a smaller GGUF file of the same model, of %s at most (this one puts %s on the GPU): try Q4_K_M, then IQ4_XS, Q3_K_M.", units.Amount(file), units.Amount(b.Weights))}}
 	}
 	room := "at least 1.5 GiB below the free GPU memory"
-	if ledger.InHost(c) {
+	if ledger.InHost(c) || hostError(c) {
 		room = "at least 1.5 GiB below the free RAM"
 	}
 	return []step.Step{{Kind: "text", Text: "Download a smaller GGUF file of the same model, " + room + ". Q4_K_M is about half of a Q8_0 and three quarters of a Q6_K, with little loss. Smaller still: IQ4_XS, Q3_K_M."}}

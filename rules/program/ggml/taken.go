@@ -62,7 +62,7 @@ func CrammedFigures(c *ledger.Case) map[string]string {
 
 const (
 	CrammedHeadline = "did not load: other programs already use most of {gpu}, at least about {held}"
-	CrammedMeans    = "{asked} is everything that this model puts on {gpu} as weights, and a {kind} has {whole}. So the GPU is large enough, but something else fills it: an earlier run, another model server, a notebook, or another model of this program."
+	CrammedMeans    = "{asked} is everything that this model puts on {gpu} as weights, and this {kind} has {whole}. So the GPU is large enough, but something else fills it: an earlier run, another model server, a notebook, or another model of this program."
 )
 
 // What cards say of it: the first lines of a start tell what was free before it,

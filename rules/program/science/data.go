@@ -50,7 +50,7 @@ var RAPIDS = program.Program{
 	Remedies: cures(cause.InOrder("stream_dataset", "cpu_offload", "lower_batch_size", "kill_stale_process", "multi_gpu"), cause.InOrder("stream_dataset", "raise_memory_limit")),
 	Steps: steps{
 		"cpu_offload":        step.Paste("python", "import rmm\nrmm.reinitialize(managed_memory=True)   # before the first cuDF or cuML object, on Linux: Windows and WSL hardly spill"),
-		"lower_batch_size":   step.Paste("python", "for part in np.array_split(keys, 8):   # keys: what you group or join by\n    out.append(work(df[df[\"key\"].isin(part)]).to_pandas())"),
+		"lower_batch_size":   step.Paste("python", "out = []\nfor part in np.array_split(keys, 8):   # keys: what you group or join by\n    out.append(work(df[df[\"key\"].isin(part)]).to_pandas())"),
 		"stream_dataset":     step.Paste("python", "df = cudf.read_parquet(\"data.parquet\", columns=[\"id\", \"value\"])   # your own columns; most of the memory is columns that nobody uses"),
 		"raise_memory_limit": step.Paste("python", "rmm.reinitialize(pool_allocator=True, initial_pool_size=None, maximum_pool_size=None)   # None: up to the whole card"),
 		"multi_gpu":          step.Paste("python", "from dask_cuda import LocalCUDACluster\nfrom dask.distributed import Client\nclient = Client(LocalCUDACluster(device_memory_limit=0.8, rmm_pool_size=0.9))   # dask_cudf instead of cudf"),
@@ -98,7 +98,7 @@ var Numba = program.Program{
 	Costs:    map[string]string{"lower_batch_size": "Copies to and from the GPU.", "half_precision": "Less precision."},
 	Remedies: cures(cause.InOrder("lower_batch_size", "empty_cache", "half_precision", "kill_stale_process"), cause.InOrder("lower_batch_size", "raise_memory_limit")),
 	Steps: steps{
-		"lower_batch_size": step.Paste("python", "for part in np.array_split(x, 8):   # x stays in RAM\n    d = cuda.to_device(part)\n    kernel[blocks, threads](d)\n    out.append(d.copy_to_host())"),
+		"lower_batch_size": step.Paste("python", "out = []\nfor part in np.array_split(x, 8):   # x stays in RAM\n    d = cuda.to_device(part)\n    kernel[blocks, threads](d)\n    out.append(d.copy_to_host())"),
 		"empty_cache":      step.Paste("python", "del d_x   # each name that refers to the array\ncuda.current_context().deallocations.clear()   # freed lazily otherwise"),
 		"half_precision":   step.Paste("python", "d = cuda.to_device(x.astype(np.float32))   # NumPy arrays are float64 by default"),
 	},

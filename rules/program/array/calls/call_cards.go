@@ -159,7 +159,7 @@ var CallCards = []cause.Card{
 				{For: "Kernel methods", Text: "`Nystroem` or `RBFSampler` before a linear model; a sparse or local Gaussian process"},
 			}},
 			{Fix: "stream_dataset", Title: "Compute a block of rows at a time", Cost: "some rewriting", Kind: "python", Text: "from sklearn.metrics import pairwise_distances_chunked\nnearest = np.vstack([d.argpartition(10, axis=1)[:, :10] for d in pairwise_distances_chunked(X, working_memory=1024)])   # MiB at a time"},
-			{Fix: "lower_batch_size", Title: "Use a sample of the rows", Cost: "less detail", Told: "10,000 rows need 0.8 GB for 64-bit pairs, 30,000 need 7 GB."},
+			{Fix: "lower_batch_size", Title: "Use a sample of the rows", Cost: "less detail", Told: "A tenth of the rows needs a hundredth of the memory."},
 		},
 		Sources: []string{"sklearn/metrics/pairwise.py", "scipy/spatial/distance.py", "https://scikit-learn.org/stable/modules/kernel_approximation.html"},
 	},

@@ -50,7 +50,7 @@ func record(c *ledger.Case) bool { return c.Contains("data type [('") }
 
 // numpyFigures are what the shape in the message says.
 func numpyFigures(c *ledger.Case) map[string]string {
-	out := map[string]string{"n": "", "each": "", "block": "", "half": "", "bytes": "", "ffcv": "", "picture": "", "parts": "", "channels": "", "side": "", "windows_too": ""}
+	out := map[string]string{"n": "", "each": "", "block": "", "blocked": "", "half": "", "bytes": "", "ffcv": "", "picture": "", "parts": "", "channels": "", "side": "", "windows_too": ""}
 	s, asked := Sides(c), ledger.Requested(c)
 	if asked <= 0 {
 		return out
@@ -87,7 +87,8 @@ func numpyFigures(c *ledger.Case) map[string]string {
 	}
 	out["bytes"] = strconv.FormatInt(each, 10)
 	if each > 0 && asked > 2*units.GiB {
-		out["block"] = strconv.FormatInt(max(round(units.GiB/each), 1), 10)
+		rows := max(round(units.GiB/each), 1)
+		out["block"], out["blocked"] = strconv.FormatInt(rows, 10), units.Amount(rows*each)
 	}
 	return out
 }
@@ -144,7 +145,7 @@ var NumPyCards = []cause.Card{
 		Means: "The array has two long sides of about {n}: each item against each, {each} per row. Either you want that (a distance, similarity or kernel matrix, a dense graph), or broadcasting made it: shapes (n, 1) and (n,) give n x n. Twice the items need four times as much.",
 		Cures: []cause.Cure{
 			{Fix: "fix_shape", Title: "Check the shapes in that line", Kind: "python", Told: "Print both operands of the failing line. If one is (n, 1) and the other (n,), apply `.ravel()` to the first:", Text: "print(a.shape, b.shape)   # a, b: the operands of that line", Cost: "Free"},
-			{Fix: "stream_dataset", Title: "If intended: compute blocks of rows", Told: "{block} rows at a time take 1 GiB. Keep only what you need of each block (nearest, sum, above a threshold).", Kind: "python", Text: "for i in range(0, len(x), {block}):\n    part = cdist(x[i:i + {block}], x)   # your own function of two blocks\n    nearest.append(part.argpartition(10, axis=1)[:, :10])", Cost: "Some rewriting"},
+			{Fix: "stream_dataset", Title: "If intended: compute blocks of rows", Told: "{block} rows at a time take {blocked}. Keep only what you need of each block (nearest, sum, above a threshold).", Kind: "python", Text: "nearest = []\nfor i in range(0, len(x), {block}):\n    part = cdist(x[i:i + {block}], x)   # your own function of two blocks\n    nearest.append(part.argpartition(10, axis=1)[:, :10])", Cost: "Some rewriting"},
 			{Fix: "half_precision", Title: "Use nearest neighbors or a sparse matrix", Told: "Neighbors: `sklearn.neighbors.NearestNeighbors` or FAISS. Graphs: `scipy.sparse`. float32 halves 64-bit numbers.", Cost: "Some rewriting"},
 		},
 		Sources: []string{numpyError, "sklearn/metrics/pairwise.py", "https://numpy.org/doc/stable/user/basics.broadcasting.html"},

@@ -3,6 +3,7 @@ package local
 import (
 	"cmp"
 
+	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
@@ -23,9 +24,9 @@ func besideOthers(c *ledger.Case) bool {
 // guardFigures are those of its sum.
 func guardFigures(c *ledger.Case) map[string]string {
 	f := c.F()
-	out := map[string]string{"ceiling": cmp.Or(f.SystemAvailable, f.Limit).String(), "takes": f.SystemRequired.String(), "held": ""}
+	out := map[string]string{"ceiling": cmp.Or(f.SystemAvailable, f.Limit).String(), "takes": f.SystemRequired.String(), "held": "", "beside": ""}
 	if f.ProcessUsed != nil {
-		out["held"] = f.ProcessUsed.String()
+		out["held"], out["beside"] = f.ProcessUsed.String(), units.Amount(max(cmp.Or(f.SystemAvailable, f.Limit).Bytes-f.ProcessUsed.Bytes, 0))
 	}
 	return out
 }
@@ -42,10 +43,11 @@ var guardCards = []cause.Card{
 		Cause: cause.RetainedMemory, Weight: cause.Decisive,
 		Headline: "refused to load the model: {held} of at most {ceiling} is already in use",
 		Means:    "oMLX adds the model's {takes} to what it holds now, {held}, and refuses above its ceiling of {ceiling}. The model would fit alone. So something loaded before is in the way: another model, an old copy of this one, or caches of prompts. Nothing crashed.",
-		Not:      "A smaller quantisation: this one fits once the rest is gone.",
+		Not:      "A shorter prompt: no prompt was read yet.",
 		Cures: []cause.Cure{
 			{Fix: "restart_session", Title: "Unload other models, or restart oMLX", Told: "Its page shows what is loaded. After a restart, load this model first. If the same {held} is in use again without a model, it is a leak: report it with `server.log`.", Cost: "free"},
 			{Fix: "close_other_apps", Title: "Close other programs with much memory", Told: "Open Activity Monitor, Memory. The ceiling depends on what the rest of the Mac uses.", Cost: "free"},
+			{Fix: "use_lower_quant", Title: "Or load it in fewer bits beside the rest", Told: "{beside} is left under the ceiling. 4 bit takes about half of 8 bit.", Cost: "slight loss of quality"},
 			guardRaised,
 		},
 		Sources: []string{"https://github.com/jundot/omlx/issues/1735", "https://github.com/jundot/omlx/issues/2928", "https://github.com/jundot/omlx/issues/2321"},

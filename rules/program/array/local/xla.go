@@ -15,7 +15,7 @@ var TorchXLA = program.Program{
 	Cards: []cause.Card{{
 		ID: "pytorch-xla/step", Kinds: []fact.Kind{fact.TPUReserve, fact.TPUCompile}, Figures: heldOnChip,
 		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "had no memory on the TPU core for a step[[: {asked} more was wanted]]",
-		Means: "[[By its table {output} are outputs and {arguments} arguments (parameters, state, inputs). ]]A step also needs its temporary memory in one piece, which grows with the batch. Outputs are all tensors that the script still refers to where the graph is cut.",
+		Means: "[[By its table {output} are outputs and {arguments} arguments (parameters, state, inputs). ]]A step also needs its temporary memory in one piece, which grows with the batch. Tensors that the script still refers to where the graph is cut stay in memory too.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Halve the batch per core", Cost: "slower", Told: "Or the image size, or the length. `batch_size` is per process, and each process usually has one core."},
 			{Fix: "detach_accumulated", Title: "Cut the graph in every step, and keep only numbers", Cost: "none", Told: "Call `xm.mark_step()` (new versions: `torch_xla.sync()`) at the end of each step, in evaluation too. Keep `loss.item()` instead of the tensor, and not in every step."},

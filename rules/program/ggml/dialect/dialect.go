@@ -113,7 +113,7 @@ func Spelled(fix string, value func(*ledger.Case) int64, otherwise string) func(
 
 // Halve says how to find the number of layers where the log gives none.
 func (d Dialect) Halve() step.Step {
-	return step.Step{Kind: "text", Text: "Set " + d.Layers + " to 20 (a 7B or 8B model has 33 layers, a 70B 81). If it still fails, halve it; if room stays, raise it. The log says how many are on the GPU now: `offloaded N/M layers to GPU`."}
+	return step.Step{Kind: "text", Text: "Set " + d.Layers + " to 20 (a 7B or 8B model has 33 layers, a 70B 81). If it still fails, halve it; if room stays, raise it. If the log has `offloaded N/M layers to GPU`, N are on it now."}
 }
 
 // MayFit: a command of llama.cpp's own, whose build may be one that fits layers to
@@ -124,7 +124,7 @@ func MayFit(c *ledger.Case) bool {
 
 // Unset leaves the layers to a build that fits them (common/fit.cpp), for a model
 // that no single card holds.
-var Unset = step.Step{Kind: "text", Text: "Remove `-ngl`, `-ot` and `--fit off` from the command: builds since December 2025 then put on the GPU what fits. With older builds start with `-ngl 5`, and raise it while room stays."}
+var Unset = step.Step{Kind: "text", Text: "Remove `-ngl`, `-ot`, `--cpu-moe`, `--n-cpu-moe` and `--fit off` from the command, where it has them: builds since December 2025 then put on the GPU what fits. With older builds start with `-ngl 5`, and raise it while room stays."}
 
 // Step makes a step out of one setting, in words where the log does not show
 // the reader's own command.

@@ -11,6 +11,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/ggml/load"
 	"github.com/oomdoc/oomdoc/rules/step"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 // Words are those of a server that keeps prompts (tools/server/server-task.cpp,
@@ -66,6 +67,9 @@ func offSteps(c *ledger.Case) []step.Step {
 	return []step.Step{{Kind: "text", Text: "Add it to the command" + variable + ". `--cache-ram 1024` keeps about 1 GiB of prompts instead. `--ctx-checkpoints 4` limits other copies in RAM."}}
 }
 
+// wholeMachine: no limit of a container or service was what was full.
+func wholeMachine(c *ledger.Case) bool { return c.Root(fact.KernelKill) && !ledger.Capped(c) }
+
 // Cards are about a process that the system ended while it kept prompts.
 var Cards = []cause.Card{
 	{
@@ -87,7 +91,8 @@ var Cards = []cause.Card{
 		Not:   "Fewer layers on the GPU: that needs more system memory.",
 		Cures: []cause.Cure{
 			{Fix: "lower_context", Title: "Turn off the prompt cache: `--cache-ram 0`", Steps: offSteps, Cost: again},
-			{Fix: "raise_memory_limit", Title: "Or raise the limit of container or service", Kind: "text", Text: "It needs the weights that are not on a GPU, plus the cache's limit, plus 1 to 2 GB.", Cost: "only if the machine has it"},
+			{Fix: "add_swap", If: wholeMachine, Title: "Or add swap", Kind: "shell", Text: "sudo fallocate -l 8G /swapfile && sudo chmod 600 /swapfile && sudo mkswap /swapfile && sudo swapon /swapfile", Cost: "8 GB of disk; slow once it is used"},
+			{Fix: "raise_memory_limit", If: when.Not(wholeMachine), Title: "Or raise the limit of container or service", Kind: "text", Text: "It needs the weights that are not on a GPU, plus the cache's limit, plus 1 to 2 GB.", Cost: "only if the machine has it"},
 			{Fix: "quantize_kv_cache", Title: "Use an 8-bit KV cache", Kind: "text", Text: "`-fa on -ctk q8_0 -ctv q8_0` about halves each saved prompt.", Cost: "slight loss of quality"},
 		},
 		Sources: []string{"llama.cpp/common/arg.cpp", "llama.cpp/tools/server/server-task.cpp", "https://github.com/ollama/ollama/issues/18264"},

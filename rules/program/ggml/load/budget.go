@@ -250,6 +250,8 @@ func LayersToKeep(c *ledger.Case) int64 {
 		return n
 	}
 	switch {
+	case b.Layers > 4 && b.Part == "weights" && b.Refused > units.GiB && c.Near("Adreno"): // often 1 GiB in a piece
+		return units.GiB / ledger.CeilDiv(b.Refused, b.Layers)
 	case b.Layers > 4 && (c.Root(fact.GGMLRuntime) || b.Part == "kv" || b.Part == "compute"):
 		return b.Layers - max(2, b.Layers/16)
 	case b.Layers > 4:

@@ -5,7 +5,6 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
-	"github.com/oomdoc/oomdoc/rules/program/ggml/load"
 )
 
 // OldMetalCache is how builds of 2023 say how large the KV cache is on a Mac
@@ -27,7 +26,7 @@ var MetalBuffers = cause.Card{
 
 // metalShares say whether the weights alone are too much.
 func metalShares(c *ledger.Case) map[string]string {
-	weights, limit := load.BudgetOf(c).Weights, ledger.SizeOf(c.F().Limit)
+	weights, limit := ledger.SizeOf(c.F().Weights), ledger.SizeOf(c.F().Limit)
 	if weights > limit && limit > 0 {
 		return map[string]string{"which": "", "alone": "The weights alone are " + units.Amount(weights) + ": no context is short enough for that, so use a smaller file."}
 	}
