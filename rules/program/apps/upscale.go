@@ -156,6 +156,7 @@ var UVR = program.Program{
 			Cures: []cause.Cure{
 				{Fix: "lower_resolution", Title: "Cut the file, and separate one stem only", Told: "Cut it into parts of at most 10 minutes. Tick Vocals Only or Instrumental Only; use no ensemble.", Cost: "Joining the parts."},
 				managePage,
+				addSwap,
 				{Fix: "close_other_apps", Title: "Close other programs", Told: "Restart UVR; close browser and games.", Cost: "Free."},
 			},
 			Sources: []string{uvrCode + "gui_data/error_handling.py"},
