@@ -2,7 +2,9 @@ package papers
 
 import (
 	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/apps"
 	"github.com/oomdoc/oomdoc/rules/program/trainer"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
@@ -93,8 +95,14 @@ var (
 			"use_smaller_model":   say("Use a config with Stable Diffusion (-sd, about 6 GB) instead of DeepFloyd IF (-if: 15 GB for the text encoder, 10 GB to train)."),
 			"empty_cache":         say("At the end of your command: `system.cleanup_after_validation_step=true system.cleanup_after_test_step=true`."),
 		},
-		Titles:   map[string]string{"lower_resolution": "Render smaller images (data.width, data.height)", "use_smaller_model": "Use Stable Diffusion for guidance", "empty_cache": "Empty the cache after validation", "cpu_offload": "Offload the guidance to RAM", "efficient_attention": "Slice the guidance's attention"},
-		Costs:    map[string]string{"lower_resolution": "Less fine detail."},
+		Titles: map[string]string{"lower_resolution": "Render smaller images (data.width, data.height)", "use_smaller_model": "Use Stable Diffusion for guidance", "empty_cache": "Empty the cache after validation", "cpu_offload": "Offload the guidance to RAM", "efficient_attention": "Slice the guidance's attention"},
+		Costs:  map[string]string{"lower_resolution": "Less fine detail."},
+		Useless: map[string]func(*ledger.Case) string{"use_smaller_model": func(c *ledger.Case) string {
+			if apps.Shows("stable_diffusion_guidance", "-sd.yaml")(c) {
+				return "Stable Diffusion is the guidance already"
+			}
+			return ""
+		}},
 		Remedies: ways("lower_batch_size", "lower_resolution", "use_smaller_model", "efficient_attention", "cpu_offload"), Like: []*program.Program{&trainer.DataAside},
 		Cards: []cause.Card{
 			paperPart("threestudio/text", []string{"prompt_processors/", "T5EncoderModel"}, cause.ModelTooLarge, "ran out of GPU memory in the text encoder, before training",
@@ -117,11 +125,12 @@ var (
 		},
 		Titles:   map[string]string{"lower_batch_size": "Lower the number of rays (batch_size)", "lower_resolution": "Render a coarser preview or mesh"},
 		Costs:    map[string]string{"lower_resolution": "Coarser previews or mesh; the model stays the same."},
+		Useless:  map[string]func(*ledger.Case) string{"lower_batch_size": beforeRays, "lower_resolution": beforeRays},
 		Remedies: ways("lower_batch_size", "lower_resolution"), Like: []*program.Program{&trainer.DataAside},
 		Cards: []cause.Card{
 			paperPart("neus/validate", []string{"in validate_mesh", "in validate_image", "extract_geometry", "extract_fields"}, cause.BatchTooLarge, "ran out of GPU memory while making a preview or mesh", "Previews and meshes are computed in parts, but normals need gradients, which take much more than colours.", "Fewer training images: they are in RAM, not on the GPU.", "NeuS/exp_runner.py", own("lower_resolution", "lower_batch_size")...),
 			paperStep("neus/step", "Memory grows with the rays per step and the samples on each (default 64 + 64). The surface needs second-order gradients. The images are in RAM, not on the GPU.", "Smaller images: each step draws `batch_size` rays from them, whatever their size.", "NeuS/confs/wmask.conf", own("lower_batch_size", "lower_resolution")...),
-			paperRun("neus/run", cause.BatchTooLarge, "Memory grows with rays x samples (default 512 x 128). The surface needs second-order gradients. The images are in RAM.", "", "NeuS/confs/wmask.conf", own("lower_batch_size", "lower_resolution")...),
+			paperRun("neus/run", cause.BatchTooLarge, "Memory grows with rays x samples (default 512 x 128). The surface needs second-order gradients. The images are in RAM.", "", "NeuS/confs/wmask.conf", append([]cause.Cure{{Fix: "kill_stale_process", If: neusStarts, Title: "See what fills the GPU, and end it", Told: "`nvidia-smi` shows it. Restart the program or notebook if an earlier run is still there.", Cost: "Free."}}, own("lower_batch_size", "lower_resolution")...)...),
 		},
 	}
 	// TensoRF keeps a scene in planes and lines.
@@ -236,3 +245,13 @@ var (
 		},
 	}
 )
+
+// neusStarts: NeuS failed while it moved its networks to the GPU.
+var neusStarts = apps.Shows("SDFNetwork(", "NeRF(", "RenderingNetwork(")
+
+func beforeRays(c *ledger.Case) string {
+	if neusStarts(c) {
+		return "it failed before the first ray"
+	}
+	return ""
+}
