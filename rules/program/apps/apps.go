@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
@@ -48,21 +47,6 @@ var (
 		Text: "Press Win+R, run sysdm.cpl: Advanced, Performance: Settings, Advanced, Virtual memory: Change, System managed size, Set, OK. Restart", Cost: "Disk space; slow while it is used."}
 	addSwap = cause.Cure{Fix: "add_swap", If: func(c *ledger.Case) bool { return c.Reader.OS == "linux" }} // managePage's, on Linux
 )
-
-// Below: the card has less than this many GiB.
-func Below(gib int64) func(*ledger.Case) bool {
-	return func(c *ledger.Case) bool { return c.Total.Has() && c.Total.Bytes < gib*units.GiB }
-}
-
-// Shows: a script, its options or a line of a traceback has one of the words.
-func Shows(words ...string) func(*ledger.Case) bool {
-	return func(c *ledger.Case) bool {
-		return slices.ContainsFunc(c.Facts.Code, func(x fact.Code) bool {
-			told := x.File + "\n" + x.Function + "\n" + x.Source + "\n" + x.Args
-			return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(told, w) })
-		})
-	}
-}
 
 // steps are those of a program by fix.
 type steps = map[string]func(*ledger.Case) []step.Step

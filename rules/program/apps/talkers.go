@@ -134,9 +134,9 @@ var (
 			"lower_batch_size":       words("Set `--stage2_batch_size 1` (default 4)."),
 			"enable_flash_attention": words("Install flash-attn: its readme calls it mandatory, without it long audio does not fit."),
 		},
-		Titles: map[string]string{"lower_context": "Make fewer sections of the song in one run", "lower_batch_size": "Lower the batch of stage 2"}, Useless: map[string]func(*ledger.Case) string{"lower_context": yueTooLarge, "lower_batch_size": yueTooLarge}, Costs: map[string]string{"lower_context": "A shorter song.", "lower_batch_size": "Slower."},
+		Titles: map[string]string{"lower_context": "Make fewer sections of the song in one run", "lower_batch_size": "Lower the batch of stage 2"}, Useless: program.Useless(program.Below(15), "the weights of stage 1 alone do not fit", "lower_context", "lower_batch_size"), Costs: map[string]string{"lower_context": "A shorter song.", "lower_batch_size": "Slower."},
 		Like:  []*program.Program{&Voices},
-		Cards: cards(ownModel("yue/song", "ran out of GPU memory[[ ({total})]] while it made the song", "Stage 1 is a 7B model (14 GB at 16 bit); its context grows with every section of the lyrics. Stage 2 is a 1B model that works on several parts at once.", "YuE/README.md", append([]cause.Cure{{Fix: "use_lower_quant", If: Below(15), Title: "Use a quantised version (such as YuEGP), or a GPU with 24 GB", Told: "Stage 1 alone needs 14 GB at 16 bit.", Cost: "Another program, or money."}}, fixes("lower_context", "lower_batch_size", "close_other_apps")...)...)),
+		Cards: cards(ownModel("yue/song", "ran out of GPU memory[[ ({total})]] while it made the song", "Stage 1 is a 7B model (14 GB at 16 bit); its context grows with every section of the lyrics. Stage 2 is a 1B model that works on several parts at once.", "YuE/README.md", append([]cause.Cure{{Fix: "use_lower_quant", If: program.Below(15), Title: "Use a quantised version (such as YuEGP), or a GPU with 24 GB", Told: "Stage 1 alone needs 14 GB at 16 bit.", Cost: "Another program, or money."}}, fixes("lower_context", "lower_batch_size", "close_other_apps")...)...)),
 	}
 	// DiffRhythm makes songs in one go.
 	DiffRhythm = program.Program{
@@ -200,11 +200,3 @@ var (
 		Cards: cards(learning("mozilla-tts", "Every clip in a batch needs as much memory as the longest one; \"avg_spec_length\" in the log is only the mean. `gradual_training` changes batch size and `r` during training, so it can fail later.", "", "TTS/TTS/tts/configs/config.json", "lower_batch_size", "lower_context", "mixed_precision")),
 	}
 )
-
-// yueTooLarge: no setting makes room for the weights of YuE's first stage.
-func yueTooLarge(c *ledger.Case) string {
-	if Below(15)(c) {
-		return "the weights of stage 1 alone do not fit"
-	}
-	return ""
-}

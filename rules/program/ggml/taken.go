@@ -57,15 +57,7 @@ func TakenFigures(c *ledger.Case) map[string]string {
 // CrammedFigures are what sentences about it name.
 func CrammedFigures(c *ledger.Case) map[string]string {
 	whole := Crammed(c)
-	return map[string]string{"gpu": gpuName(c), "look": lookAt(c), "kind": FailingCard(c), "whole": units.Amount(whole), "held": units.Amount(whole - ledger.Requested(c)), "other": otherGPU(c)}
-}
-
-// otherGPU is the number of a GPU beside the one that is full.
-func otherGPU(c *ledger.Case) string {
-	if gpuName(c) == "GPU 1" {
-		return "0"
-	}
-	return "1"
+	return map[string]string{"gpu": gpuName(c), "look": lookAt(c), "kind": FailingCard(c), "whole": units.Amount(whole), "held": units.Amount(whole - ledger.Requested(c)), "other": map[bool]string{true: "0", false: "1"}[gpuName(c) == "GPU 1"]}
 }
 
 const (

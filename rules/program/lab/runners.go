@@ -5,7 +5,6 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
-	"github.com/oomdoc/oomdoc/rules/program/apps"
 	"github.com/oomdoc/oomdoc/rules/program/trainer"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
@@ -136,7 +135,7 @@ var (
 // belowLlama: the card is smaller than the weights of Meta's first checkpoints,
 // 12.1 GiB on each GPU and more.
 func belowLlama(c *ledger.Case) string {
-	if apps.Below(13)(c) && !c.Training() && !apps.Shows("3.2", "1B", "3B")(c) {
+	if program.Below(13)(c) && !c.Training() && !program.Shows("3.2", "1B", "3B")(c) {
 		return "the weights of 7B, 8B or 13B alone take 12 GiB or more on each GPU"
 	}
 	return ""

@@ -77,20 +77,6 @@ func filledRAM(id, means, not, source string, cures ...cause.Cure) cause.Card {
 	}
 }
 
-// useless says of fixes why they cannot help where a condition holds.
-func useless(where func(*ledger.Case) bool, why string, fixes ...string) map[string]func(*ledger.Case) string {
-	out := map[string]func(*ledger.Case) string{}
-	for _, fix := range fixes {
-		out[fix] = func(c *ledger.Case) string {
-			if where(c) {
-				return why
-			}
-			return ""
-		}
-	}
-	return out
-}
-
 // theirs are the program's own fixes as cures, in this order.
 func theirs(fixes ...string) []cause.Cure {
 	out := make([]cause.Cure, len(fixes))

@@ -3,7 +3,6 @@ package makers
 import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/program"
-	"github.com/oomdoc/oomdoc/rules/program/apps"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -23,7 +22,7 @@ var (
 		},
 		Titles:   map[string]string{"lower_batch_size": "Decode only the formats that you need", "cpu_offload": "Move finished models to RAM", "lower_resolution": "Lower the texture size"},
 		Costs:    map[string]string{"lower_batch_size": "None."},
-		Useless:  useless(trellisMoves, "no model has run yet", "lower_batch_size", "efficient_attention"),
+		Useless:  program.Useless(trellisMoves, "no model has run yet", "lower_batch_size", "efficient_attention"),
 		Remedies: order("lower_batch_size", "cpu_offload", "close_other_apps"), Like: []*program.Program{&Objects},
 		Cards: []cause.Card{
 			part("trellis/decode", []string{"decode_slat", "decoder_mesh.py", "representations/mesh", "flexicubes"}, cause.ModelTooLarge, "ran out of GPU memory while decoding the object",
@@ -135,4 +134,4 @@ var (
 )
 
 // trellisMoves: TRELLIS failed while it moved its models to the GPU.
-var trellisMoves = apps.Shows("pipeline.cuda()")
+var trellisMoves = program.Shows("pipeline.cuda()")

@@ -2,9 +2,7 @@ package papers
 
 import (
 	"github.com/oomdoc/oomdoc/rules/cause"
-	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
-	"github.com/oomdoc/oomdoc/rules/program/apps"
 	"github.com/oomdoc/oomdoc/rules/program/trainer"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -131,14 +129,9 @@ var (
 			"use_smaller_model": say("Use `--cfg cfg/training/yolov7-tiny.yaml --weights yolov7-tiny.pt --hyp data/hyp.scratch.tiny.yaml`."),
 			"lower_num_workers": say("Use `--workers 2`, and leave out `--cache-images`, which keeps the images in RAM."),
 		},
-		Titles: map[string]string{"lower_batch_size": "Halve the batch size (--batch-size)", "lower_resolution": "Lower the image size (--img-size)", "use_smaller_model": "Train YOLOv7-tiny"},
-		Costs:  map[string]string{"lower_batch_size": "Slower."},
-		Useless: map[string]func(*ledger.Case) string{"lower_batch_size": func(c *ledger.Case) string {
-			if yolov7Detects(c) {
-				return "detect.py takes one image at a time"
-			}
-			return ""
-		}},
+		Titles:  map[string]string{"lower_batch_size": "Halve the batch size (--batch-size)", "lower_resolution": "Lower the image size (--img-size)", "use_smaller_model": "Train YOLOv7-tiny"},
+		Costs:   map[string]string{"lower_batch_size": "Slower."},
+		Useless: program.Useless(yolov7Detects, "detect.py takes one image at a time", "lower_batch_size"),
 		// Mixed precision is on by itself.
 		Remedies: ways("lower_batch_size", "lower_resolution", "use_smaller_model"), Like: []*program.Program{&trainer.Vision},
 		Cards: []cause.Card{
@@ -224,4 +217,4 @@ var (
 )
 
 // yolov7Detects: detect.py runs, which takes one image at a time.
-var yolov7Detects = apps.Shows("detect.py")
+var yolov7Detects = program.Shows("detect.py")

@@ -2,9 +2,7 @@ package papers
 
 import (
 	"github.com/oomdoc/oomdoc/rules/cause"
-	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
-	"github.com/oomdoc/oomdoc/rules/program/apps"
 	"github.com/oomdoc/oomdoc/rules/program/trainer"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
@@ -95,14 +93,9 @@ var (
 			"use_smaller_model":   say("Use a config with Stable Diffusion (-sd, about 6 GB) instead of DeepFloyd IF (-if: 15 GB for the text encoder, 10 GB to train)."),
 			"empty_cache":         say("At the end of your command: `system.cleanup_after_validation_step=true system.cleanup_after_test_step=true`."),
 		},
-		Titles: map[string]string{"lower_resolution": "Render smaller images (data.width, data.height)", "use_smaller_model": "Use Stable Diffusion for guidance", "empty_cache": "Empty the cache after validation", "cpu_offload": "Offload the guidance to RAM", "efficient_attention": "Slice the guidance's attention"},
-		Costs:  map[string]string{"lower_resolution": "Less fine detail."},
-		Useless: map[string]func(*ledger.Case) string{"use_smaller_model": func(c *ledger.Case) string {
-			if apps.Shows("stable_diffusion_guidance", "-sd.yaml")(c) {
-				return "Stable Diffusion is the guidance already"
-			}
-			return ""
-		}},
+		Titles:   map[string]string{"lower_resolution": "Render smaller images (data.width, data.height)", "use_smaller_model": "Use Stable Diffusion for guidance", "empty_cache": "Empty the cache after validation", "cpu_offload": "Offload the guidance to RAM", "efficient_attention": "Slice the guidance's attention"},
+		Costs:    map[string]string{"lower_resolution": "Less fine detail."},
+		Useless:  program.Useless(program.Shows("stable_diffusion_guidance", "-sd.yaml"), "Stable Diffusion is the guidance already", "use_smaller_model"),
 		Remedies: ways("lower_batch_size", "lower_resolution", "use_smaller_model", "efficient_attention", "cpu_offload"), Like: []*program.Program{&trainer.DataAside},
 		Cards: []cause.Card{
 			paperPart("threestudio/text", []string{"prompt_processors/", "T5EncoderModel"}, cause.ModelTooLarge, "ran out of GPU memory in the text encoder, before training",
@@ -125,7 +118,7 @@ var (
 		},
 		Titles:   map[string]string{"lower_batch_size": "Lower the number of rays (batch_size)", "lower_resolution": "Render a coarser preview or mesh"},
 		Costs:    map[string]string{"lower_resolution": "Coarser previews or mesh; the model stays the same."},
-		Useless:  map[string]func(*ledger.Case) string{"lower_batch_size": beforeRays, "lower_resolution": beforeRays},
+		Useless:  program.Useless(neusStarts, "it failed before the first ray", "lower_batch_size", "lower_resolution"),
 		Remedies: ways("lower_batch_size", "lower_resolution"), Like: []*program.Program{&trainer.DataAside},
 		Cards: []cause.Card{
 			paperPart("neus/validate", []string{"in validate_mesh", "in validate_image", "extract_geometry", "extract_fields"}, cause.BatchTooLarge, "ran out of GPU memory while making a preview or mesh", "Previews and meshes are computed in parts, but normals need gradients, which take much more than colours.", "Fewer training images: they are in RAM, not on the GPU.", "NeuS/exp_runner.py", own("lower_resolution", "lower_batch_size")...),
@@ -247,11 +240,4 @@ var (
 )
 
 // neusStarts: NeuS failed while it moved its networks to the GPU.
-var neusStarts = apps.Shows("SDFNetwork(", "NeRF(", "RenderingNetwork(")
-
-func beforeRays(c *ledger.Case) string {
-	if neusStarts(c) {
-		return "it failed before the first ray"
-	}
-	return ""
-}
+var neusStarts = program.Shows("SDFNetwork(", "NeRF(", "RenderingNetwork(")
