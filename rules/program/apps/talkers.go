@@ -4,6 +4,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/torch/clues"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -134,9 +135,9 @@ var (
 			"lower_batch_size":       words("Set `--stage2_batch_size 1` (default 4)."),
 			"enable_flash_attention": words("Install flash-attn: its readme calls it mandatory, without it long audio does not fit."),
 		},
-		Titles: map[string]string{"lower_context": "Make fewer sections of the song in one run", "lower_batch_size": "Lower the batch of stage 2"}, Useless: program.Useless(program.Below(15), "the weights of stage 1 alone do not fit", "lower_context", "lower_batch_size"), Costs: map[string]string{"lower_context": "A shorter song.", "lower_batch_size": "Slower."},
+		Titles: map[string]string{"lower_context": "Make fewer sections of the song in one run", "lower_batch_size": "Lower the batch of stage 2"}, Useless: clues.Useless(clues.Below(15), "the weights of stage 1 alone do not fit", "lower_context", "lower_batch_size"), Costs: map[string]string{"lower_context": "A shorter song.", "lower_batch_size": "Slower."},
 		Like:  []*program.Program{&Voices},
-		Cards: cards(ownModel("yue/song", "ran out of GPU memory[[ ({total})]] while it made the song", "Stage 1 is a 7B model (14 GB at 16 bit); its context grows with every section of the lyrics. Stage 2 is a 1B model that works on several parts at once.", "YuE/README.md", append([]cause.Cure{{Fix: "use_lower_quant", If: program.Below(15), Title: "Use a quantised version (such as YuEGP), or a GPU with 24 GB", Told: "Stage 1 alone needs 14 GB at 16 bit.", Cost: "Another program, or money."}}, fixes("lower_context", "lower_batch_size", "close_other_apps")...)...)),
+		Cards: cards(ownModel("yue/song", "ran out of GPU memory[[ ({total})]] while it made the song", "Stage 1 is a 7B model (14 GB at 16 bit); its context grows with every section of the lyrics. Stage 2 is a 1B model that works on several parts at once.", "YuE/README.md", append([]cause.Cure{{Fix: "use_lower_quant", If: clues.Below(15), Title: "Use a quantised version (such as YuEGP), or a GPU with 24 GB", Told: "Stage 1 alone needs 14 GB at 16 bit.", Cost: "Another program, or money."}}, fixes("lower_context", "lower_batch_size", "close_other_apps")...)...)),
 	}
 	// DiffRhythm makes songs in one go.
 	DiffRhythm = program.Program{

@@ -68,8 +68,7 @@ var Wan2GP = program.Program{
 			Means:    "WanGP keeps whole models in RAM so that small cards can run them. By its own list profiles 1 and 2 need 64 GB of RAM, 3 and 4 need 32, 5 needs 24.",
 			Cures: []cause.Cure{
 				{Fix: "lowvram_mode", Title: "Use the profile that needs the least RAM (5)", Steps: leastPinned, Cost: "Slower."},
-				managePage,
-				addSwap,
+				managePage, addSwap,
 			},
 			Sources: []string{"https://github.com/deepbeepmeep/Wan2GP/blob/main/docs/TROUBLESHOOTING.md", "https://github.com/deepbeepmeep/Wan2GP/blob/main/docs/CLI.md"},
 		},

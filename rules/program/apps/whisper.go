@@ -171,8 +171,7 @@ var FasterWhisper = program.Program{
 			Cures: []cause.Cure{
 				{Fix: "close_other_apps", Title: "Close other programs, or restart the computer", Ways: []cause.Way{{For: "Windows", Text: "Task Manager, Performance, Memory: see if `Committed` is near its limit. Close browsers and idle Python processes first"}, {For: "Linux", Text: "`free -h` and `ulimit -v` show whether RAM or a limit was reached"}}, Cost: "Free."},
 				{Fix: "load_in_8bit", Title: "Load it in 8 bit", Told: "In code: `compute_type=\"int8\"` in `WhisperModel(...)`. Stand-alone build: `--compute_type=int8`.", Cost: "Hardly any loss of accuracy."},
-				managePage,
-				addSwap,
+				managePage, addSwap,
 			},
 			Sources: []string{"https://github.com/SYSTRAN/faster-whisper/issues/797", "https://github.com/Purfview/whisper-standalone-win/issues/511"}, Solved: 2,
 		},

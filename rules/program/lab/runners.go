@@ -5,6 +5,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/torch/clues"
 	"github.com/oomdoc/oomdoc/rules/program/trainer"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
@@ -135,7 +136,7 @@ var (
 // belowLlama: the card is smaller than the weights of Meta's first checkpoints,
 // 12.1 GiB on each GPU and more.
 func belowLlama(c *ledger.Case) string {
-	if program.Below(13)(c) && !c.Training() && !program.Shows("3.2", "1B", "3B")(c) {
+	if clues.Below(13)(c) && !c.Training() && !clues.Shows("3.2", "1B", "3B")(c) {
 		return "the weights of 7B, 8B or 13B alone take 12 GiB or more on each GPU"
 	}
 	return ""

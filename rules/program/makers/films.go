@@ -6,6 +6,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/program/apps"
 	"github.com/oomdoc/oomdoc/rules/program/array/calls"
+	"github.com/oomdoc/oomdoc/rules/program/torch/clues"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -37,7 +38,7 @@ var (
 			"lowvram_mode":     step.Paste("text", "Use diffusers' StableVideoDiffusionPipeline with `enable_model_cpu_offload()` and `decode_chunk_size=2`: under 8 GB. On the Streamlit page, turn on Low vram mode."),
 		},
 		Titles:   map[string]string{"vae_tiling": "Decode one frame at a time (`--decoding_t 1`)", "lower_resolution": "Make fewer or smaller frames"},
-		Useless:  program.Useless(program.Shows("model.sampler(", "diffusionmodules/sampling.py"), "no frame was decoded yet", "vae_tiling"),
+		Useless:  clues.Useless(clues.Shows("model.sampler(", "diffusionmodules/sampling.py"), "no frame was decoded yet", "vae_tiling"),
 		Remedies: order("lower_resolution", "lowvram_mode", "vae_tiling"), Like: []*program.Program{&Scripts, &apps.Pictures},
 		Cards: []cause.Card{
 			part("generative-models/decode", []string{"decode_first_stage", "temporal_ae.py"}, cause.BatchTooLarge, "ran out of GPU memory in the VAE", "The VAE decodes `decoding_t` frames at once (default 14). That takes most of the memory, a comment in the script says.", "Fewer steps: they save time, not memory.", "generative-models/scripts/sampling/simple_video_sample.py", theirs("vae_tiling", "lower_resolution")...),
@@ -101,7 +102,7 @@ var (
 			"lower_resolution": step.Paste("text", "Use the 256px config instead of 768px, and `--num_frames 49` (4k+1; default 129)."),
 			"multi_gpu":        step.Paste("text", "Run `torchrun --nproc_per_node 4` with t2i2v_768px.py (sequence parallel): 44 GB on each of four GPUs instead of 60 GB on one, its README says."),
 		},
-		Useless:  program.Useless(openSoraTooLarge, "version 2.0 still needs 44 GB or more on each GPU", "cpu_offload", "lower_resolution", "multi_gpu"),
+		Useless:  clues.Useless(openSoraTooLarge, "version 2.0 still needs 44 GB or more on each GPU", "cpu_offload", "lower_resolution", "multi_gpu"),
 		Remedies: order("cpu_offload", "lower_resolution", "multi_gpu"), Like: []*program.Program{&Scripts, &apps.Pictures},
 		Cards: []cause.Card{
 			trained("open-sora/step", "The buckets in the config set how many videos of which length and size form a batch. The largest bucket needs the most memory.", "", "Open-Sora/configs/diffusion/train/stage1.py", cure("lower_batch_size", "Lower the batch size of the largest buckets", "text", "In the config's `bucket_config`, set the batch of the largest sizes to 1, or leave those sizes out. Keep `grad_ckpt_settings` on.", "Slower.")),
@@ -121,8 +122,8 @@ var (
 		Titles:   map[string]string{"lower_resolution": "Make fewer frames"},
 		Remedies: order("cpu_offload", "lower_resolution", "use_lower_quant"), Like: []*program.Program{&Scripts, &apps.Pictures},
 		Cards: []cause.Card{
-			trained("mochi/step", "The fine-tuner is made for 80 GB. Its README lists 50 GB for 37 frames, 64 GB for 61 and 80 GB for 85.", "", "mochi/demos/fine_tuner/README.md", cause.Cure{Fix: "bigger_gpu", If: program.Below(40), Title: "Train on a GPU with 80 GB", Told: "No number of frames that its README lists fits into {total}.", Cost: "Money."},
-				cause.Cure{Fix: "lower_resolution", If: when.Not(program.Below(40)), Title: "Train on fewer frames", Kind: "text", Text: "Encode the videos again with fewer frames (25 or 37) and set the same number in the config.", Cost: "It learns shorter movements."}),
+			trained("mochi/step", "The fine-tuner is made for 80 GB. Its README lists 50 GB for 37 frames, 64 GB for 61 and 80 GB for 85.", "", "mochi/demos/fine_tuner/README.md", cause.Cure{Fix: "bigger_gpu", If: clues.Below(40), Title: "Train on a GPU with 80 GB", Told: "No number of frames that its README lists fits into {total}.", Cost: "Money."},
+				cause.Cure{Fix: "lower_resolution", If: when.Not(clues.Below(40)), Title: "Train on fewer frames", Kind: "text", Text: "Encode the videos again with fewer frames (25 or 37) and set the same number in the config.", Cost: "It learns shorter movements."}),
 			made("mochi/run", cause.ModelTooLarge, "Mochi is a 10B model with the T5-XXL text encoder: about 60 GB on one GPU without offload, its README says. Several GPUs split it.", "", "mochi/README.md", theirs("cpu_offload", "lower_resolution", "use_lower_quant")...),
 		},
 	}
@@ -300,7 +301,7 @@ var (
 			"lower_resolution":       step.Paste("text", "Use `--width 384 --height 512` (default 768 x 1024; gradio_demo/app.py has both in its code)."),
 			"cpu_offload":            step.Paste("python", "pipe.enable_model_cpu_offload()   # gradio_demo/app.py, instead of pipe.to(device); unet_encoder has to be moved by hand: pipe.unet_encoder.to(device)"),
 		},
-		Titles: map[string]string{"mixed_precision": "Compute at 16 bit"}, Useless: program.Useless(program.Shows("gradio_demo/app.py"), "the demo makes one image, at 16 bit, and takes no options", "lower_batch_size", "mixed_precision"), Remedies: order("cpu_offload", "lower_batch_size", "mixed_precision", "lower_resolution"), Like: []*program.Program{&Scripts, &apps.Pictures},
+		Titles: map[string]string{"mixed_precision": "Compute at 16 bit"}, Useless: clues.Useless(clues.Shows("gradio_demo/app.py"), "the demo makes one image, at 16 bit, and takes no options", "lower_batch_size", "mixed_precision"), Remedies: order("cpu_offload", "lower_batch_size", "mixed_precision", "lower_resolution"), Like: []*program.Program{&Scripts, &apps.Pictures},
 		Cards: []cause.Card{
 			trained("idm-vton/step", "Training uses two SDXL UNets (the garment's is frozen), IP-Adapter and an image encoder. The defaults are meant for 80 GB.", "", "IDM-VTON/train_xl.py", theirs("gradient_checkpointing", "lower_batch_size", "mixed_precision")...),
 			made("idm-vton/run", cause.ModelTooLarge, "Two SDXL UNets (5 GB each in 16 bit), two text encoders and an image encoder are all on the GPU: about 18 GB at 768 x 1024. The demo adds DensePose, OpenPose and a parser.", "Fewer steps: they save time, not memory.", "IDM-VTON/gradio_demo/app.py", theirs("cpu_offload", "lower_batch_size", "mixed_precision")...),
@@ -334,5 +335,5 @@ var (
 
 // openSoraTooLarge: version 2.0 does not fit, even spread over four such GPUs.
 func openSoraTooLarge(c *ledger.Case) bool {
-	return program.Below(44)(c) && program.Shows("scripts/diffusion/", "configs/diffusion/")(c)
+	return clues.Below(44)(c) && clues.Shows("scripts/diffusion/", "configs/diffusion/")(c)
 }

@@ -3,6 +3,7 @@ package makers
 import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/torch/clues"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -22,7 +23,7 @@ var (
 		},
 		Titles:   map[string]string{"lower_batch_size": "Decode only the formats that you need", "cpu_offload": "Move finished models to RAM", "lower_resolution": "Lower the texture size"},
 		Costs:    map[string]string{"lower_batch_size": "None."},
-		Useless:  program.Useless(trellisMoves, "no model has run yet", "lower_batch_size", "efficient_attention"),
+		Useless:  clues.Useless(trellisMoves, "no model has run yet", "lower_batch_size", "efficient_attention"),
 		Remedies: order("lower_batch_size", "cpu_offload", "close_other_apps"), Like: []*program.Program{&Objects},
 		Cards: []cause.Card{
 			part("trellis/decode", []string{"decode_slat", "decoder_mesh.py", "representations/mesh", "flexicubes"}, cause.ModelTooLarge, "ran out of GPU memory while decoding the object",
@@ -134,4 +135,4 @@ var (
 )
 
 // trellisMoves: TRELLIS failed while it moved its models to the GPU.
-var trellisMoves = program.Shows("pipeline.cuda()")
+var trellisMoves = clues.Shows("pipeline.cuda()")

@@ -3,6 +3,7 @@ package papers
 import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/torch/clues"
 	"github.com/oomdoc/oomdoc/rules/program/trainer"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -131,7 +132,7 @@ var (
 		},
 		Titles:  map[string]string{"lower_batch_size": "Halve the batch size (--batch-size)", "lower_resolution": "Lower the image size (--img-size)", "use_smaller_model": "Train YOLOv7-tiny"},
 		Costs:   map[string]string{"lower_batch_size": "Slower."},
-		Useless: program.Useless(yolov7Detects, "detect.py takes one image at a time", "lower_batch_size"),
+		Useless: clues.Useless(yolov7Detects, "detect.py takes one image at a time", "lower_batch_size"),
 		// Mixed precision is on by itself.
 		Remedies: ways("lower_batch_size", "lower_resolution", "use_smaller_model"), Like: []*program.Program{&trainer.Vision},
 		Cards: []cause.Card{
@@ -217,4 +218,4 @@ var (
 )
 
 // yolov7Detects: detect.py runs, which takes one image at a time.
-var yolov7Detects = program.Shows("detect.py")
+var yolov7Detects = clues.Shows("detect.py")

@@ -3,6 +3,7 @@ package papers
 import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/torch/clues"
 	"github.com/oomdoc/oomdoc/rules/program/trainer"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
@@ -95,7 +96,7 @@ var (
 		},
 		Titles:   map[string]string{"lower_resolution": "Render smaller images (data.width, data.height)", "use_smaller_model": "Use Stable Diffusion for guidance", "empty_cache": "Empty the cache after validation", "cpu_offload": "Offload the guidance to RAM", "efficient_attention": "Slice the guidance's attention"},
 		Costs:    map[string]string{"lower_resolution": "Less fine detail."},
-		Useless:  program.Useless(program.Shows("stable_diffusion_guidance", "-sd.yaml"), "Stable Diffusion is the guidance already", "use_smaller_model"),
+		Useless:  clues.Useless(clues.Shows("stable_diffusion_guidance", "-sd.yaml"), "Stable Diffusion is the guidance already", "use_smaller_model"),
 		Remedies: ways("lower_batch_size", "lower_resolution", "use_smaller_model", "efficient_attention", "cpu_offload"), Like: []*program.Program{&trainer.DataAside},
 		Cards: []cause.Card{
 			paperPart("threestudio/text", []string{"prompt_processors/", "T5EncoderModel"}, cause.ModelTooLarge, "ran out of GPU memory in the text encoder, before training",
@@ -118,7 +119,7 @@ var (
 		},
 		Titles:   map[string]string{"lower_batch_size": "Lower the number of rays (batch_size)", "lower_resolution": "Render a coarser preview or mesh"},
 		Costs:    map[string]string{"lower_resolution": "Coarser previews or mesh; the model stays the same."},
-		Useless:  program.Useless(neusStarts, "it failed before the first ray", "lower_batch_size", "lower_resolution"),
+		Useless:  clues.Useless(neusStarts, "it failed before the first ray", "lower_batch_size", "lower_resolution"),
 		Remedies: ways("lower_batch_size", "lower_resolution"), Like: []*program.Program{&trainer.DataAside},
 		Cards: []cause.Card{
 			paperPart("neus/validate", []string{"in validate_mesh", "in validate_image", "extract_geometry", "extract_fields"}, cause.BatchTooLarge, "ran out of GPU memory while making a preview or mesh", "Previews and meshes are computed in parts, but normals need gradients, which take much more than colours.", "Fewer training images: they are in RAM, not on the GPU.", "NeuS/exp_runner.py", own("lower_resolution", "lower_batch_size")...),
@@ -240,4 +241,4 @@ var (
 )
 
 // neusStarts: NeuS failed while it moved its networks to the GPU.
-var neusStarts = program.Shows("SDFNetwork(", "NeRF(", "RenderingNetwork(")
+var neusStarts = clues.Shows("SDFNetwork(", "NeRF(", "RenderingNetwork(")
