@@ -43,8 +43,9 @@ func cards(list ...cause.Card) []cause.Card {
 // Cures that many share.
 var (
 	lookAtCard = cure("close_other_apps", "See what else is on the card", "shell", "nvidia-smi", "Free.")
-	managePage = cure("raise_pagefile", "Let Windows manage the page file", "ui",
-		"Press Win+R, run sysdm.cpl: Advanced, Performance: Settings, Advanced, Virtual memory: Change, System managed size, Set, OK. Restart", "Disk space; slow while it is used.")
+	managePage = cause.Cure{Fix: "raise_pagefile", If: func(c *ledger.Case) bool { return c.Windows() || c.Reader.OS == "" }, Title: "Let Windows manage the page file", Kind: "ui",
+		Text: "Press Win+R, run sysdm.cpl: Advanced, Performance: Settings, Advanced, Virtual memory: Change, System managed size, Set, OK. Restart", Cost: "Disk space; slow while it is used."}
+	addSwap = cause.Cure{Fix: "add_swap", If: func(c *ledger.Case) bool { return c.Reader.OS == "linux" }} // managePage's, on Linux
 )
 
 // steps are those of a program by fix.

@@ -338,7 +338,7 @@ var Demucs = program.Program{
 			ID: "demucs/ram", Kinds: offRAM, If: func(c *ledger.Case) bool { return c.In("demucs") }, Cause: cause.HostMemory, Weight: cause.Strong,
 			Headline: "ran out of system memory (RAM)",
 			Means:    "Demucs keeps the whole song in RAM, once for each stem: about 85 MB a minute for four stems, plus some copies. One hour needs 5 GB or more.",
-			Cures:    []cause.Cure{cure("lower_resolution", "Cut long recordings first", "shell", "ffmpeg -i long.mp3 -f segment -segment_time 900 -c copy part%03d.mp3", "Parts to join."), managePage},
+			Cures:    []cause.Cure{cure("lower_resolution", "Cut long recordings first", "shell", "ffmpeg -i long.mp3 -f segment -segment_time 900 -c copy part%03d.mp3", "Parts to join."), managePage, addSwap},
 			Sources:  []string{"https://github.com/facebookresearch/demucs/blob/main/demucs/apply.py"},
 		},
 	),

@@ -4,7 +4,9 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/torch/clues"
 	"github.com/oomdoc/oomdoc/rules/step"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 // ownModel is a failure of what the program itself holds, in whatever phase.
@@ -83,10 +85,11 @@ var (
 			learning("alltalk", "Finetuning XTTS keeps the model, its optimizer and a batch of clips on the card. Long clips need most.", "Low VRAM: it only affects speaking.", "alltalk_tts/finetune.py", "lower_batch_size", "lower_resolution", "close_other_apps"),
 			cause.Card{
 				ID: "alltalk/beside", Kinds: onCard, If: func(c *ledger.Case) bool { return !c.Training() && !ledger.Roomy(c) }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
-				Headline: "ran out of GPU memory[[ ({total})]] for its voice model", Means: "XTTS needs 3 to 4 GB. Often a language model already fills the card. Then that model must be smaller, or the two must take turns.",
+				Headline: "ran out of GPU memory[[ ({total})]] for its voice model", Means: "XTTS needs 3 to 4 GB. If a language model takes the rest of the card, that model must be smaller, or the two must take turns.",
 				Cures: []cause.Cure{
 					{Fix: "lowvram_mode", Title: "Turn on Low VRAM"},
-					{Fix: "use_smaller_model", Title: "Let the language model use 4 GB less", Told: "In its program set fewer layers on the card, a shorter context or a smaller quant."},
+					{Fix: "use_smaller_model", If: when.Not(ledger.FillsAlone), Title: "Let the language model use 4 GB less", Told: "In its program set fewer layers on the card, a shorter context or a smaller quant."},
+					{Fix: "use_smaller_model", If: ledger.FillsAlone, Title: "If it runs inside text-generation-webui: let its language model use 4 GB less", Told: "In the Model tab set fewer layers on the card, a shorter context or a smaller quant."},
 					{Fix: "cpu_offload", Title: "Run the voice on the CPU"},
 				}, Sources: []string{"alltalk_tts/README.md"},
 			},
@@ -132,9 +135,9 @@ var (
 			"lower_batch_size":       words("Set `--stage2_batch_size 1` (default 4)."),
 			"enable_flash_attention": words("Install flash-attn: its readme calls it mandatory, without it long audio does not fit."),
 		},
-		Titles: map[string]string{"lower_context": "Make fewer sections of the song in one run", "lower_batch_size": "Lower the batch of stage 2"}, Costs: map[string]string{"lower_context": "A shorter song.", "lower_batch_size": "Slower."},
+		Titles: map[string]string{"lower_context": "Make fewer sections of the song in one run", "lower_batch_size": "Lower the batch of stage 2"}, Useless: clues.Useless(clues.Below(15), "the weights of stage 1 alone do not fit", "lower_context", "lower_batch_size"), Costs: map[string]string{"lower_context": "A shorter song.", "lower_batch_size": "Slower."},
 		Like:  []*program.Program{&Voices},
-		Cards: cards(ownModel("yue/song", "ran out of GPU memory[[ ({total})]] while it made the song", "Stage 1 is a 7B model (14 GB at 16 bit); its context grows with every section of the lyrics. Stage 2 is a 1B model that works on several parts at once.", "YuE/README.md", fixes("lower_context", "lower_batch_size", "close_other_apps")...)),
+		Cards: cards(ownModel("yue/song", "ran out of GPU memory[[ ({total})]] while it made the song", "Stage 1 is a 7B model (14 GB at 16 bit); its context grows with every section of the lyrics. Stage 2 is a 1B model that works on several parts at once.", "YuE/README.md", append([]cause.Cure{{Fix: "use_lower_quant", If: clues.Below(15), Title: "Use a quantised version (such as YuEGP), or a GPU with 24 GB", Told: "Stage 1 alone needs 14 GB at 16 bit.", Cost: "Another program, or money."}}, fixes("lower_context", "lower_batch_size", "close_other_apps")...)...)),
 	}
 	// DiffRhythm makes songs in one go.
 	DiffRhythm = program.Program{

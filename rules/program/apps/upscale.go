@@ -155,7 +155,7 @@ var UVR = program.Program{
 			Means:    "RAM ran out, not GPU memory. UVR keeps the whole song in RAM, once for each stem; an ensemble keeps several results.",
 			Cures: []cause.Cure{
 				{Fix: "lower_resolution", Title: "Cut the file, and separate one stem only", Told: "Cut it into parts of at most 10 minutes. Tick Vocals Only or Instrumental Only; use no ensemble.", Cost: "Joining the parts."},
-				managePage,
+				managePage, addSwap,
 				{Fix: "close_other_apps", Title: "Close other programs", Told: "Restart UVR; close browser and games.", Cost: "Free."},
 			},
 			Sources: []string{uvrCode + "gui_data/error_handling.py"},

@@ -68,7 +68,7 @@ var Wan2GP = program.Program{
 			Means:    "WanGP keeps whole models in RAM so that small cards can run them. By its own list profiles 1 and 2 need 64 GB of RAM, 3 and 4 need 32, 5 needs 24.",
 			Cures: []cause.Cure{
 				{Fix: "lowvram_mode", Title: "Use the profile that needs the least RAM (5)", Steps: leastPinned, Cost: "Slower."},
-				managePage,
+				managePage, addSwap,
 			},
 			Sources: []string{"https://github.com/deepbeepmeep/Wan2GP/blob/main/docs/TROUBLESHOOTING.md", "https://github.com/deepbeepmeep/Wan2GP/blob/main/docs/CLI.md"},
 		},
@@ -218,7 +218,7 @@ var Wan = program.Program{
 		Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out of GPU memory in the VAE, before or after the video was computed",
 		Means: "The traceback is in Wan's VAE, which decodes the finished latents (or encodes the input image). It works a few frames at a time, so the picture size counts most.[[ {slack} is reserved but unused: left over from the transformer.]]",
 		Cures: []cause.Cure{
-			{Fix: "lowvram_mode", If: func(c *ledger.Case) bool { return !c.Near("--t5_cpu") }, Title: "Move everything else off the GPU first", Told: "Add `--offload_model True --t5_cpu` to your command: the transformer then leaves the GPU before the VAE decodes.", Cost: "Slower; RAM for the weights."},
+			{Fix: "lowvram_mode", If: func(c *ledger.Case) bool { return !c.Near("--t5_cpu") }, Title: "Move everything else off the GPU first", Told: "Add `--t5_cpu` to your command, and take out `--offload_model False`. On one GPU offloading is the default: the transformer then leaves the GPU before the VAE decodes. With several GPUs add `--offload_model True`.", Cost: "Slower; RAM for the weights."},
 			{Fix: "max_split_size", If: func(c *ledger.Case) bool { return c.Slack.Bytes > 1<<30 }, Title: "Let PyTorch give back unused blocks", Kind: "env", Text: "export PYTORCH_CUDA_ALLOC_CONF=garbage_collection_threshold:0.6,max_split_size_mb:128", Cost: "Sometimes slower."},
 			{Fix: "lower_resolution", Title: "Use a smaller size", Told: "`--size 832*480` is the smallest that the 14B and 1.3B models are made for. Close programs that use the GPU as well.", Cost: "Less detail."},
 			cure("use_smaller_model", "Or decode in tiles, in ComfyUI or WanGP", "text", "Both run the same weights and can decode in tiles.", "Another program."),

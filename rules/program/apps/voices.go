@@ -203,14 +203,13 @@ var (
 		Sources: program.Sources{"moshi/README.md": "-q --hf-repo", "moshi/moshi/moshi/server.py": "--half --device --hf-repo"},
 		Proofs:  []string{"moshi/models/", "moshi/server.py", "-m moshi.", "moshi/modules/", "moshi_mlx"},
 		Steps: steps{
-			"use_lower_quant":   words("On a Mac: `python -m moshi_mlx.local -q 4` (or 8). Elsewhere: the Rust server with a q8 model. The PyTorch version has no quantisation."),
-			"use_smaller_model": words("Use a smaller model of the family with `--hf-repo`, such as the 1B speech-to-text one."),
-			"half_precision":    words("It already runs at bfloat16; `--half` (float16) is for cards without bfloat16."),
+			"use_lower_quant": words("On a Mac: `python -m moshi_mlx.local -q 4` (or 8). Elsewhere: the Rust server with a q8 model. The PyTorch version has no quantisation."),
+			"half_precision":  words("It already runs at bfloat16; `--half` (float16) is for cards without bfloat16."),
 		},
 		Titles: map[string]string{"use_lower_quant": "Use the quantised MLX or Rust version"},
 		Like:   []*program.Program{&Voices},
 		Cards: cards(phase("moshi/card", "ran out of GPU memory", "Moshi's 7B model takes about 15 GB at bfloat16, and the cache of a session comes on top. For the PyTorch version, which has no quantisation, its README asks for 24 GB.",
-			"`--half`: it is 16 bit, like the default.", "moshi/README.md", func(c *ledger.Case) bool { return !c.Training() }, fixes("close_other_apps", "use_lower_quant", "use_smaller_model"))),
+			"`--half`: it is 16 bit, like the default.", "moshi/README.md", func(c *ledger.Case) bool { return !c.Training() }, fixes("close_other_apps", "use_lower_quant"))),
 	}
 	// Spleeter is Deezer's, on TensorFlow.
 	Spleeter = program.Program{

@@ -144,9 +144,9 @@ var FasterWhisper = program.Program{
 				{Fix: "use_smaller_model", Title: "Choose a smaller model in the app", If: inBuzz, Told: "With Faster Whisper choose small, then base. Or choose the type Whisper.cpp, which has smaller files.", Cost: "More errors."},
 				{Fix: "close_other_apps", Title: "Free the card", Told: "Task Manager, Performance, GPU shows \"Dedicated GPU memory\". Close games, browsers, local language models (LM Studio, Ollama) and earlier runs of the program that did not end.", Cost: "Free."},
 				{Fix: "use_smaller_model", Title: "Choose a smaller model in the app", If: func(c *ledger.Case) bool { return !inBuzz(c) }, Told: "Try large-v3-turbo, then medium, then small.", Cost: "Few, then more errors."},
-				{Fix: "use_lower_quant", Title: "Use 8-bit weights, or the CPU", Ways: []cause.Way{
-					{For: "Buzz", Text: "{buzz}"}, {For: "VideoCaptioner", Text: "{captioner}"}, {For: "Command line", Text: "{xxl}"}, {For: "Other apps", Text: "{apps}"},
-				}, Cost: "Hardly any at 8 bit; the CPU is several times slower."},
+				{Fix: "use_lower_quant", Title: "Use 8-bit weights, or the CPU", Told: "[[Set {apps}.]]", Ways: []cause.Way{
+					{For: "Buzz", Text: "{buzz}"}, {For: "VideoCaptioner", Text: "{captioner}"}, {For: "Command line", Text: "{xxl}"},
+				}, Cost: "Hardly any loss of accuracy at 8 bit; the CPU is several times slower."},
 			},
 			Sources: []string{"https://github.com/chidiwilliams/buzz/blob/main/docs/docs/preferences.md", "https://github.com/Purfview/whisper-standalone-win/issues/141", "https://github.com/SYSTRAN/faster-whisper/blob/master/README.md"},
 		},
@@ -171,7 +171,7 @@ var FasterWhisper = program.Program{
 			Cures: []cause.Cure{
 				{Fix: "close_other_apps", Title: "Close other programs, or restart the computer", Ways: []cause.Way{{For: "Windows", Text: "Task Manager, Performance, Memory: see if `Committed` is near its limit. Close browsers and idle Python processes first"}, {For: "Linux", Text: "`free -h` and `ulimit -v` show whether RAM or a limit was reached"}}, Cost: "Free."},
 				{Fix: "load_in_8bit", Title: "Load it in 8 bit", Told: "In code: `compute_type=\"int8\"` in `WhisperModel(...)`. Stand-alone build: `--compute_type=int8`.", Cost: "Hardly any loss of accuracy."},
-				managePage,
+				managePage, addSwap,
 			},
 			Sources: []string{"https://github.com/SYSTRAN/faster-whisper/issues/797", "https://github.com/Purfview/whisper-standalone-win/issues/511"}, Solved: 2,
 		},
@@ -219,7 +219,7 @@ func packedFigures(c *ledger.Case) map[string]string {
 	case c.Near("VideoCaptioner"):
 		out["captioner"] = "in the transcription settings, Faster Whisper, set device to cpu"
 	default:
-		out["apps"] = "set compute type int8 or device cpu, if its settings have them"
+		out["apps"] = "compute type int8 or device cpu, if the app's settings have them"
 	}
 	if c.Near("whisper-fast", "faster-whisper-xxl") && !c.Near("VideoCaptioner", "buzz/") {
 		out["xxl"] = "add `--compute_type=int8` or `--device=cpu`"

@@ -30,11 +30,14 @@ func localFigures(c *ledger.Case) map[string]string {
 	if ggml.Device("")(c) { // it may be the cache as well
 		out["sure"] = ""
 	}
-	if r > 0 && r < 24*units.GiB {
+	if r > 0 && r < 24*units.GiB && c.Model != nil && sevenOrEight.MatchString(c.Model.Name) {
 		out["layer"] = fmt.Sprintf("%d MiB", r/33/units.MiB)
 	}
 	return out
 }
+
+// sevenOrEight is the name of a 7B or 8B model.
+var sevenOrEight = regexp.MustCompile(`(?i)(^|[^0-9.x])[78]b`)
 
 func yaml(lines string) func(*ledger.Case) []step.Step {
 	return func(*ledger.Case) []step.Step { return []step.Step{{Kind: "config", Text: lines}} }
@@ -62,7 +65,7 @@ var localAICards = []cause.Card{
 		Cures: []cause.Cure{
 			oneModel,
 			{Fix: "fewer_gpu_layers", Title: "Lower `gpu_layers`", Cost: "slower",
-				Told:  "Edit the model's YAML file in the models folder, then restart LocalAI. If it still fails, try 10[[ (a 7B or 8B model has 33 layers, of about {layer} each here)]].",
+				Told:  "Edit the model's YAML file in the models folder, then restart LocalAI. If it still fails, try 10[[ (most 7B and 8B models have 33 layers or a few more, of about {layer} each here)]].",
 				Steps: yaml("gpu_layers: 20")},
 			{Fix: "use_lower_quant", Title: "Use a smaller quantisation", Cost: "slight loss of quality",
 				Told: "Download the Q4_K_M file of the same model: about three quarters of a Q6_K, about half of a Q8_0. Put its name into the YAML, under `parameters:`, as `model: NAME.Q4_K_M.gguf`."},
@@ -234,7 +237,7 @@ var tabbyCards = []cause.Card{{
 	Not:   "A smaller model or context while something else fills the GPU.",
 	Cures: []cause.Cure{
 		does("kill_stale_process", "See which process holds the GPU, and end it", "shell", "nvidia-smi", "what it had not saved"),
-		does("select_gpu", "Or give Tabby a GPU that is free", "text", "Docker: `--gpus '\"device=2\"'` instead of `--gpus all`, where 2 is a GPU that `nvidia-smi` shows as empty. Without Docker: start it with `CUDA_VISIBLE_DEVICES=2`.", "free"),
+		{Fix: "select_gpu", Title: "Or give Tabby a GPU that is free", Told: "Docker: `--gpus '\"device={other}\"'` instead of `--gpus all`, if `nvidia-smi` shows GPU {other} as empty. Without Docker: start it with `CUDA_VISIBLE_DEVICES={other}`.", Cost: "free"},
 		as("upgrade_version", "Update Tabby", "a download"),
 	},
 	Sources: []string{"https://github.com/TabbyML/tabby/issues/1498", "https://docs.docker.com/engine/containers/resource_constraints/"},

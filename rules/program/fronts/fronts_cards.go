@@ -9,6 +9,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/ggml"
+	"github.com/oomdoc/oomdoc/rules/program/ggml/load"
 	"github.com/oomdoc/oomdoc/rules/program/ggml/pool"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
@@ -21,6 +22,12 @@ var (
 	// projectorFailed are words of a vision projector that failed to load, or was at work.
 	projectorFailed = []string{"clip_init: failed", "failed to load clip model", "Failed to load clip model", "failed to load multimodal model", "encode_image_with_clip", "mtmd_helper_eval", "clip_image_batch_encode"}
 )
+
+// batchFallsShort: even the batch to try needs more than was free.
+func batchFallsShort(c *ledger.Case) bool {
+	b := load.BudgetOf(c)
+	return b.Free > 0 && b.Batch > 0 && b.WithBatch(ggml.BatchToTry(c)).Sum() > b.Free
+}
 
 // koboldCards are KoboldCpp's; parts without one are llama.cpp's.
 var koboldCards = []cause.Card{
@@ -57,8 +64,12 @@ var koboldCards = []cause.Card{
 	{
 		ID: "koboldcpp/compute", Kinds: ggml.RefusedKinds, If: when.All(ggml.Device("compute"), when.Not(diffuses)),
 		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "could not load the model: a compute buffer of {asked} did not fit",
-		Means:   "Weights and KV cache fit; the compute buffer, which comes last, did not. It grows with the batch size and, without FlashAttention, with the context.",
-		Cures:   []cause.Cure{as("lower_ubatch", "Lower the batch size", "slower prompts"), as("lower_context", "Lower Context Size", "the model sees less of the story"), as("fewer_gpu_layers", "Lower GPU Layers", "slower")},
+		Means: "Weights and KV cache fit; the compute buffer, which comes last, did not. It grows with the batch size and, without FlashAttention, with the context.",
+		Cures: []cause.Cure{
+			{Fix: "lower_ubatch", If: when.Not(batchFallsShort), Title: "Lower the batch size", Cost: "slower prompts"},
+			as("lower_context", "Lower Context Size", "the model sees less of the story"), as("fewer_gpu_layers", "Lower GPU Layers", "slower"),
+			{Fix: "lower_ubatch", If: batchFallsShort, Title: "Lower the batch size", Cost: "slower prompts"},
+		},
 		Sources: []string{"koboldcpp.py", koboldWiki},
 	},
 	{

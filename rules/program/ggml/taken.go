@@ -57,7 +57,7 @@ func TakenFigures(c *ledger.Case) map[string]string {
 // CrammedFigures are what sentences about it name.
 func CrammedFigures(c *ledger.Case) map[string]string {
 	whole := Crammed(c)
-	return map[string]string{"gpu": gpuName(c), "look": lookAt(c), "kind": FailingCard(c), "whole": units.Amount(whole), "held": units.Amount(whole - ledger.Requested(c))}
+	return map[string]string{"gpu": gpuName(c), "look": lookAt(c), "kind": FailingCard(c), "whole": units.Amount(whole), "held": units.Amount(whole - ledger.Requested(c)), "other": map[bool]string{true: "0", false: "1"}[gpuName(c) == "GPU 1"]}
 }
 
 const (
@@ -86,7 +86,7 @@ var takenCards = []cause.Card{{
 	Not: "A smaller quantisation, as long as something else fills the GPU.",
 	Cures: []cause.Cure{
 		{Fix: "kill_stale_process", Title: "See which process holds the GPU, and end it", Told: "`{look}` shows what uses it.", Cost: "unsaved work in it is lost"},
-		{Fix: "select_gpu", If: severalDevices, Title: "Or use another GPU", Told: "`{look}` shows which one is free. For GPU 2, start it with `CUDA_VISIBLE_DEVICES=2` (AMD: `HIP_VISIBLE_DEVICES=2`). In Docker: `--gpus device=2`.", Cost: "free"},
+		{Fix: "select_gpu", If: severalDevices, Title: "Or use another GPU", Told: "`{look}` shows which one is free. For GPU {other}, start it with `CUDA_VISIBLE_DEVICES={other}` (AMD: `HIP_VISIBLE_DEVICES={other}`). In Docker: `--gpus device={other}`.", Cost: "free"},
 		as("fewer_gpu_layers", "Keep both: put fewer layers on the GPU", "slower"),
 	},
 	Sources: []string{"llama.cpp/src/llama-model.cpp", "llama.cpp/ggml/src/ggml-cuda/ggml-cuda.cu", "https://github.com/TabbyML/tabby/issues/1498"},

@@ -41,6 +41,17 @@ func llamaOf(c *ledger.Case) *llamaModel {
 // each is what the weights take on a card.
 func (m *llamaModel) each() int64 { return m.parameters * 2_000_000 / m.ranks }
 
+// smaller are the smaller checkpoints that fit, as far as the log tells.
+func (m *llamaModel) smaller(c *ledger.Case) string {
+	var fit []string
+	for _, k := range llamaModels[:3] {
+		if k.parameters < m.parameters && k.each()+units.GiB <= ledger.SizeOf(c.F().Total) {
+			fit = append(fit, k.name+" "+units.Amount(k.each())+[]string{"", " on one GPU", " on each of two"}[k.ranks])
+		}
+	}
+	return strings.Join(fit, ", ")
+}
+
 func llamaBuilds(c *ledger.Case) bool { return ours(c) && !c.Training() && llamaOf(c) != nil }
 
 func llamaExceeds(c *ledger.Case) bool {
@@ -52,12 +63,13 @@ func llamaFigures(c *ledger.Case) map[string]string {
 	if m == nil {
 		return nil
 	}
-	out := map[string]string{"llama": m.name, "dim": grouped(m.dim), "ffn": grouped(m.ffn), "each": units.Amount(m.each()), "four": units.Amount(m.parameters * 600_000), "parts": "", "whole": "", "twin": ""}
+	out := map[string]string{"llama": m.name, "dim": grouped(m.dim), "ffn": grouped(m.ffn), "each": units.Amount(m.each()), "four": units.Amount(m.parameters * 600_000), "parts": "", "whole": "", "twin": "", "count": "", "smaller": m.smaller(c)}
 	if m.name == "65B" {
 		out["twin"] = "Code Llama's 34B (four files) has the same matrix and takes 15.7 GiB on each of four."
 	}
 	if m.ranks > 1 {
 		out["parts"], out["whole"] = fmt.Sprintf("on each of %d GPUs, one per checkpoint file", m.ranks), "made whole before a rank keeps its part"
+		out["count"] = fmt.Sprintf("It takes %d of them.", m.ranks)
 	}
 	return out
 }
@@ -67,8 +79,8 @@ func grouped(n int64) string { return fmt.Sprintf("%d,%03d", n/1000, n%1000) }
 
 var (
 	llamaElsewhere = cause.Cure{Fix: "load_in_4bit", Title: "Run a 4-bit version in another program", Told: "Use Ollama or llama.cpp with a Q4_K_M file (about {four} in all), or Transformers with bitsandbytes and `device_map=\"auto\"`. Meta's code runs 16 bit only.", Cost: "slight loss of quality"}
-	llamaSmaller   = cause.Cure{Fix: "use_smaller_model", Title: "Or the next smaller checkpoint", Told: "Weights per GPU: 7B 12.6 GiB on one GPU, 8B 15 GiB on one, 13B 12.1 GiB on each of two (`--nproc_per_node 2`).", Cost: "quality"}
-	llamaBigger    = cause.Cure{Fix: "bigger_gpu", Title: "Or use GPUs with more memory", Told: "The same number. Weights, KV cache and 1 to 2 GiB of working memory must fit on each.", Cost: "other hardware"}
+	llamaSmaller   = cause.Cure{Fix: "use_smaller_model", Title: "Or a smaller Llama", Told: "[[Weights in 16 bit: {smaller}. ]]Llama 3.2 has 1B and 3B (2.3 and 6 GiB); they run in Transformers.", Cost: "quality"}
+	llamaBigger    = cause.Cure{Fix: "bigger_gpu", Title: "Or use GPUs with more memory", Told: "Weights, KV cache and 1 to 2 GiB of working memory must fit on each.[[ {count}]]", Cost: "other hardware"}
 	llamaMeans     = "It failed while building the model: {asked} is one of the {llama} model's matrices, {ffn} x {dim} in 16 bit[[, {whole}]]. In 16 bit the weights take {each}[[ {parts}]].[[ {twin}]]"
 
 	llamaTooLarge = cause.Card{

@@ -6,6 +6,7 @@ import (
 
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/effect"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/program/trainer"
@@ -112,13 +113,14 @@ var (
 		Sources: program.Sources{"TensorRT-LLM/examples/quantization/quantize.py": "CUDA_VISIBLE_DEVICES --model_dir --qformat --device_map --device --batch_size --calib_size --calib_max_seq_length --output_dir"},
 		Proofs:  []string{"--qformat", "tensorrt_llm/quantization/", "modelopt/torch/quantization", "ammo/torch/quantization"},
 		Steps: spelling{
-			"lower_context":    say("Use `--calib_max_seq_length 256 --calib_size 64` (default 512 each). Leave `--batch_size 1`."),
+			"lower_context":    say("Use `--calib_max_seq_length 256` and half of your `--calib_size` (both are 512 by default). Leave `--batch_size 1`."),
 			"lower_batch_size": say("Use `--batch_size 1`, the default. `--calib_size` counts all samples, not those on the GPU at once."),
 			"cpu_offload":      say("Use `--device_map auto` (the default of newer releases). It puts on the CPU what does not fit on the GPUs. `--device cpu` calibrates on the CPU, which takes hours."),
 			"multi_gpu":        say("Make more GPUs visible (`CUDA_VISIBLE_DEVICES=0,1`): `--device_map auto` spreads the model over them."),
 		},
-		Titles: map[string]string{"lower_context": "Calibrate with shorter and fewer samples", "cpu_offload": "Keep part of the model in RAM", "multi_gpu": "Spread the model over several GPUs"},
-		Costs:  map[string]string{"lower_context": "hardly any quality", "cpu_offload": "much slower", "multi_gpu": "the GPUs"},
+		Titles:  map[string]string{"lower_context": "Calibrate with shorter and fewer samples", "cpu_offload": "Keep part of the model in RAM", "multi_gpu": "Spread the model over several GPUs"},
+		Costs:   map[string]string{"lower_context": "hardly any quality", "cpu_offload": "much slower", "multi_gpu": "the GPUs"},
+		Effects: map[string]func(*ledger.Case) *effect.Effect{"cpu_offload": func(*ledger.Case) *effect.Effect { return nil }}, // how much of the model is still to come is not known
 		Cards: []cause.Card{{
 			ID: "tensorrt-llm-quantize/model", Kinds: cardFull, If: func(c *ledger.Case) bool { return ours(c) && !c.Training() }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 			Headline: "ran out of GPU memory[[ ({total})]] while quantising",

@@ -5,6 +5,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/torch/clues"
 	"github.com/oomdoc/oomdoc/rules/program/trainer"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
@@ -23,8 +24,9 @@ var (
 			"load_in_4bit":      say("Use Ollama or llama.cpp with a Q4_K_M file, or Transformers with bitsandbytes. Meta's code runs 16 bit only."),
 			"multi_gpu":         say("It splits a model into as many parts as it has files, no more: 7B runs on one GPU."),
 		},
-		Costs:  map[string]string{"lower_context": "shorter prompts and answers"},
-		Titles: map[string]string{"lower_context": "Lower `--max_seq_len` and `--max_batch_size`", "load_in_4bit": "Run a 4-bit model in another program"},
+		Costs:   map[string]string{"lower_context": "shorter prompts and answers"},
+		Useless: map[string]func(*ledger.Case) string{"lower_context": belowLlama},
+		Titles:  map[string]string{"lower_context": "Lower `--max_seq_len` and `--max_batch_size`", "load_in_4bit": "Run a 4-bit model in another program"},
 		Cards: []cause.Card{
 			{
 				ID: "meta-llama/ram", Kinds: trainer.RAMGone, Cause: cause.HostMemory, Weight: cause.Strong,
@@ -45,7 +47,14 @@ var (
 				Headline: "ran out of GPU memory while building the model",
 				Means:    "The weights take 2 GB per billion parameters in 16 bit (7B: 13.5 GB, 8B: 16 GB). The whole KV cache of `max_batch_size` x `max_seq_len` is reserved with them: 0.5 MB per token for 7B.",
 				Not:      "A shorter prompt: the KV cache is reserved at the start.",
-				Cures:    fixes("lower_context", "load_in_4bit", "use_smaller_model"), Sources: []string{"llama/llama/generation.py", "llama/llama/model.py"},
+				Cures: []cause.Cure{
+					{Fix: "lower_context"},
+					{Fix: "load_in_4bit", Told: "Use Ollama or llama.cpp with a Q4_K_M file, or Transformers with bitsandbytes. Meta's code runs 16 bit only."},
+					{Fix: "use_smaller_model", If: func(c *ledger.Case) bool { return belowLlama(c) == "" }},
+					{Fix: "use_smaller_model", If: func(c *ledger.Case) bool { return belowLlama(c) != "" }, Title: "Or a smaller Llama", Told: "Llama 3.2 has 1B and 3B (2.3 and 6 GiB in 16 bit); they run in Transformers.", Cost: "quality"},
+					llamaBigger,
+				},
+				Sources: []string{"llama/llama/generation.py", "llama/llama/model.py"},
 			},
 			useOf("meta-llama", "while generating", "The weights (2 GB per billion parameters, divided by the number of ranks) and the KV cache are reserved at the start. Logits and attention for the prompt come on top.", "A smaller `max_gen_len`: the KV cache does not depend on it.", "llama/llama/generation.py", "lower_context", "load_in_4bit", "use_smaller_model"),
 		},
@@ -119,7 +128,16 @@ var (
 			Headline: "ran out of system memory (RAM)",
 			Means:    "An export holds the PyTorch weights, the traced graph and the OpenVINO model in RAM at the same time: several times the size of the checkpoint. Running an exported model takes about the size of its file, more on an integrated GPU.",
 			Not:      "`--weight-format int4` alone: the weights are compressed only after loading.",
-			Cures:    fixes("use_smaller_model", "add_swap", "load_in_8bit"), Sources: []string{"optimum-intel/docs/source/openvino/export.mdx"},
+			Cures:    fixes("use_smaller_model", "add_swap"), Sources: []string{"optimum-intel/docs/source/openvino/export.mdx"},
 		}},
 	}
 )
+
+// belowLlama: the card is smaller than the weights of Meta's first checkpoints,
+// 12.1 GiB on each GPU and more.
+func belowLlama(c *ledger.Case) string {
+	if clues.Below(13)(c) && !c.Training() && !clues.Shows("3.2", "1B", "3B")(c) {
+		return "the weights of 7B, 8B or 13B alone take 12 GiB or more on each GPU"
+	}
+	return ""
+}

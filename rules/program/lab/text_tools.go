@@ -159,7 +159,7 @@ var (
 			"lower_context":     step.Paste("python", "config = ColBERTConfig(doc_maxlen=180)   # tokens of a passage; split longer ones"),
 			"cpu_offload":       say("Hide the GPU with `CUDA_VISIBLE_DEVICES=\"\"`. K-means and encoding then run on the CPU."),
 			"use_lower_quant":   step.Paste("python", "config = ColBERTConfig(nbits=1)   # bits a number in the index; 2 in most examples"),
-			"lower_num_workers": step.Paste("python", "config = ColBERTConfig(nbits=1, index_bsize=16)\nindexer.index(name=\"part1\", collection=passages[:1000000])   # several indexes"),
+			"lower_num_workers": step.Paste("python", "indexer.index(name=\"part1\", collection=passages[:1000000])   # then part2 with passages[1000000:2000000], and so on"),
 		},
 		Titles: map[string]string{"lower_context": "Shorten the passages (`doc_maxlen`)", "cpu_offload": "Run it on the CPU", "lower_num_workers": "Build several smaller indexes", "use_lower_quant": "Use fewer bits in the index"},
 		Costs:  map[string]string{"lower_context": "what comes after is not searched", "lower_num_workers": "a search in each of them", "cpu_offload": "many times slower"}, Like: []*program.Program{&trainer.DataAside},

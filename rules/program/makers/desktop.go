@@ -51,7 +51,7 @@ var (
 			"expandable_segments": text("Set in the container's environment (`docker run -e`, or `environment:` in Compose): `PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True`."),
 		},
 		Titles: map[string]string{"lower_resolution": "Use a smaller picture", "use_smaller_model": "Upscale without a network"}, Costs: map[string]string{"use_smaller_model": "Less sharp."},
-		Remedies: order("lower_resolution", "expandable_segments", "use_smaller_model", "close_other_apps"), Like: []*program.Program{&Tiles},
+		Remedies: order("lower_resolution", "expandable_segments", "close_other_apps"), Like: []*program.Program{&Tiles},
 		Cards: []cause.Card{
 			part("snapotter/upscale", []string{"[upscale] Real-ESRGAN failed"}, cause.BatchTooLarge, "ran out of GPU memory while enlarging this picture with Real-ESRGAN", "The whole picture goes through the network at once, so memory grows with its pixels.", "", "SnapOtter/packages/ai/python/upscale.py", append(theirs("lower_resolution"), cause.Cure{Fix: "expandable_segments", If: unused}, cause.Cure{Fix: "use_smaller_model"})...),
 			frames("snapotter/picture", "SnapOtter processes the whole picture at once, so memory grows with its pixels.", "", "SnapOtter/packages/ai/python/dispatcher.py", theirs("lower_resolution", "close_other_apps")...),
@@ -191,13 +191,12 @@ var (
 		Sources: program.Sources{"krita-ai-diffusion/ai_diffusion/settings.py": "Performance Tiled Maximum"},
 		Steps: steps{
 			"lowvram_mode":     text("Configure Image Diffusion, Performance: choose the preset GPU low. It limits images to 2 megapixels and turns on Tiled VAE."),
-			"vae_tiling":       text("Configure Image Diffusion, Performance: Tiled VAE on."),
-			"lower_resolution": text("Performance: Maximum Pixel Count 2, Resolution Multiplier below 1. Or select a smaller part of the canvas."),
+			"lower_resolution": text("Performance: Maximum Pixel Count 1, Resolution Multiplier below 1. Or select a smaller part of the canvas."),
 			"lower_batch_size": text("Performance: Maximum Batch Size 1."),
 		},
-		Titles:   map[string]string{"lowvram_mode": "Choose the performance preset GPU low", "lower_batch_size": "One image at a time", "vae_tiling": "Turn on Tiled VAE"},
-		Remedies: order("lowvram_mode", "vae_tiling", "lower_resolution", "lower_batch_size"), Like: []*program.Program{&Scripts},
-		Cards: []cause.Card{frames("krita-ai-diffusion/image", "Krita sends the canvas, or the selection with its surroundings, to ComfyUI. A large document makes a large image, up to Maximum Pixel Count.", "Fewer steps: they save time, not memory.", "krita-ai-diffusion/ai_diffusion/settings.py", theirs("lowvram_mode", "lower_resolution", "vae_tiling")...)},
+		Titles:   map[string]string{"lowvram_mode": "Choose the performance preset GPU low", "lower_batch_size": "Make one image at a time"},
+		Remedies: order("lowvram_mode", "lower_resolution", "lower_batch_size"), Like: []*program.Program{&Scripts},
+		Cards: []cause.Card{frames("krita-ai-diffusion/image", "Krita sends the canvas, or the selection with its surroundings, to ComfyUI. A large document makes a large image, up to Maximum Pixel Count.", "Fewer steps: they save time, not memory.", "krita-ai-diffusion/ai_diffusion/settings.py", theirs("lowvram_mode", "lower_resolution", "lower_batch_size")...)},
 	}
 )
 

@@ -2,9 +2,11 @@ package makers
 
 import (
 	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/program/apps"
 	"github.com/oomdoc/oomdoc/rules/program/array/calls"
+	"github.com/oomdoc/oomdoc/rules/program/torch/clues"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -36,10 +38,11 @@ var (
 			"lowvram_mode":     step.Paste("text", "Use diffusers' StableVideoDiffusionPipeline with `enable_model_cpu_offload()` and `decode_chunk_size=2`: under 8 GB. On the Streamlit page, turn on Low vram mode."),
 		},
 		Titles:   map[string]string{"vae_tiling": "Decode one frame at a time (`--decoding_t 1`)", "lower_resolution": "Make fewer or smaller frames"},
-		Remedies: order("vae_tiling", "lower_resolution", "lowvram_mode"), Like: []*program.Program{&Scripts, &apps.Pictures},
+		Useless:  clues.Useless(clues.Shows("model.sampler(", "diffusionmodules/sampling.py"), "no frame was decoded yet", "vae_tiling"),
+		Remedies: order("lower_resolution", "lowvram_mode", "vae_tiling"), Like: []*program.Program{&Scripts, &apps.Pictures},
 		Cards: []cause.Card{
 			part("generative-models/decode", []string{"decode_first_stage", "temporal_ae.py"}, cause.BatchTooLarge, "ran out of GPU memory in the VAE", "The VAE decodes `decoding_t` frames at once (default 14). That takes most of the memory, a comment in the script says.", "Fewer steps: they save time, not memory.", "generative-models/scripts/sampling/simple_video_sample.py", theirs("vae_tiling", "lower_resolution")...),
-			made("generative-models/sample", cause.BatchTooLarge, "All frames (14 or 25, at 1024 x 576) are generated together, with the whole model on the GPU.", "Fewer steps: they save time, not memory.", "generative-models/README.md", theirs("vae_tiling", "lower_resolution", "lowvram_mode")...),
+			made("generative-models/sample", cause.BatchTooLarge, "All frames (14 or 25, at 1024 x 576) are generated together, with the whole model on the GPU.", "Fewer steps: they save time, not memory.", "generative-models/README.md", theirs("lower_resolution", "lowvram_mode", "vae_tiling")...),
 		},
 	}
 	// DeepFloyd is IF.
@@ -99,10 +102,11 @@ var (
 			"lower_resolution": step.Paste("text", "Use the 256px config instead of 768px, and `--num_frames 49` (4k+1; default 129)."),
 			"multi_gpu":        step.Paste("text", "Run `torchrun --nproc_per_node 4` with t2i2v_768px.py (sequence parallel): 44 GB on each of four GPUs instead of 60 GB on one, its README says."),
 		},
+		Useless:  clues.Useless(openSoraTooLarge, "version 2.0 still needs 44 GB or more on each GPU", "cpu_offload", "lower_resolution", "multi_gpu"),
 		Remedies: order("cpu_offload", "lower_resolution", "multi_gpu"), Like: []*program.Program{&Scripts, &apps.Pictures},
 		Cards: []cause.Card{
 			trained("open-sora/step", "The buckets in the config set how many videos of which length and size form a batch. The largest bucket needs the most memory.", "", "Open-Sora/configs/diffusion/train/stage1.py", cure("lower_batch_size", "Lower the batch size of the largest buckets", "text", "In the config's `bucket_config`, set the batch of the largest sizes to 1, or leave those sizes out. Keep `grad_ckpt_settings` on.", "Slower.")),
-			made("open-sora/run", cause.ModelTooLarge, "Version 2.0 is an 11B model plus T5, and FLUX for text input. On one GPU with offload it needs 52 GB at 256 x 256 and 60 GB at 768, its README says. Version 1.2 (1.1B) is smaller.", "Fewer steps: they save time, not memory.", "Open-Sora/README.md", theirs("cpu_offload", "lower_resolution", "multi_gpu")...),
+			made("open-sora/run", cause.ModelTooLarge, "Version 2.0 is an 11B model plus T5, and FLUX for text input. On one GPU with offload it needs 52 GB at 256 x 256 and 60 GB at 768, its README says. Version 1.2 (1.1B) is smaller.", "Fewer steps: they save time, not memory.", "Open-Sora/README.md", append([]cause.Cure{{Fix: "use_smaller_model", If: openSoraTooLarge, Title: "Use version 1.2 (1.1B), or a GPU with 80 GB", Told: "Version 2.0 needs 52 GB even with `--offload True` at 256 x 256.", Cost: "Quality, or money."}}, theirs("cpu_offload", "lower_resolution", "multi_gpu")...)...),
 		},
 	}
 	// Mochi is Genmo's.
@@ -118,7 +122,8 @@ var (
 		Titles:   map[string]string{"lower_resolution": "Make fewer frames"},
 		Remedies: order("cpu_offload", "lower_resolution", "use_lower_quant"), Like: []*program.Program{&Scripts, &apps.Pictures},
 		Cards: []cause.Card{
-			trained("mochi/step", "The fine-tuner is made for 80 GB. Its README lists 50 GB for 37 frames, 64 GB for 61 and 80 GB for 85.", "", "mochi/demos/fine_tuner/README.md", cure("lower_resolution", "Train on fewer frames", "text", "Encode the videos again with fewer frames (25 or 37) and set the same number in the config.", "It learns shorter movements.")),
+			trained("mochi/step", "The fine-tuner is made for 80 GB. Its README lists 50 GB for 37 frames, 64 GB for 61 and 80 GB for 85.", "", "mochi/demos/fine_tuner/README.md", cause.Cure{Fix: "bigger_gpu", If: clues.Below(40), Title: "Train on a GPU with 80 GB", Told: "No number of frames that its README lists fits into {total}.", Cost: "Money."},
+				cause.Cure{Fix: "lower_resolution", If: when.Not(clues.Below(40)), Title: "Train on fewer frames", Kind: "text", Text: "Encode the videos again with fewer frames (25 or 37) and set the same number in the config.", Cost: "It learns shorter movements."}),
 			made("mochi/run", cause.ModelTooLarge, "Mochi is a 10B model with the T5-XXL text encoder: about 60 GB on one GPU without offload, its README says. Several GPUs split it.", "", "mochi/README.md", theirs("cpu_offload", "lower_resolution", "use_lower_quant")...),
 		},
 	}
@@ -147,7 +152,7 @@ var (
 		Steps: steps{
 			"cpu_offload":       step.Paste("text", "Add `--offload`."),
 			"lower_resolution":  step.Paste("text", "Use `--resolution 540P`; generate_video_df.py: `--base_num_frames 77`, then 57 (default 97). The clip keeps its length, but is generated in shorter segments. generate_video.py: `--num_frames 49`."),
-			"use_smaller_model": step.Paste("text", "Use `--model_id Skywork/SkyReels-V2-DF-1.3B-540P`: 14.7 GB at 540P instead of 44 to 51."),
+			"use_smaller_model": step.Paste("text", "Use `--model_id Skywork/SkyReels-V2-DF-1.3B-540P`: 14.7 GB at 540P instead of 43 to 51."),
 			"multi_gpu":         step.Paste("text", "Run `torchrun --nproc_per_node=2 generate_video_df.py --use_usp --seed 42` with your other options. Each GPU still holds the whole model."),
 		},
 		Titles:   map[string]string{"lower_resolution": "Lower the resolution and the frames per segment"},
@@ -293,13 +298,13 @@ var (
 			"lower_batch_size":       apps.ByPhase(step.Step{Kind: "text", Text: "Use `--train_batch_size 1 --gradient_accumulation_steps 6` (default 6 per GPU)."}, step.Step{Kind: "text", Text: "Use `--test_batch_size 1` (default 2)."}),
 			"gradient_checkpointing": step.Paste("text", "Add `--gradient_checkpointing`."),
 			"mixed_precision":        step.Paste("text", "Add `--mixed_precision fp16`."),
-			"lower_resolution":       step.Paste("text", "Use `--width 384 --height 512` (default 768 x 1024)."),
+			"lower_resolution":       step.Paste("text", "Use `--width 384 --height 512` (default 768 x 1024; gradio_demo/app.py has both in its code)."),
 			"cpu_offload":            step.Paste("python", "pipe.enable_model_cpu_offload()   # gradio_demo/app.py, instead of pipe.to(device); unet_encoder has to be moved by hand: pipe.unet_encoder.to(device)"),
 		},
-		Titles: map[string]string{"mixed_precision": "Compute at 16 bit"}, Remedies: order("lower_batch_size", "mixed_precision", "lower_resolution", "cpu_offload"), Like: []*program.Program{&Scripts, &apps.Pictures},
+		Titles: map[string]string{"mixed_precision": "Compute at 16 bit"}, Useless: clues.Useless(clues.Shows("gradio_demo/app.py"), "the demo makes one image, at 16 bit, and takes no options", "lower_batch_size", "mixed_precision"), Remedies: order("cpu_offload", "lower_batch_size", "mixed_precision", "lower_resolution"), Like: []*program.Program{&Scripts, &apps.Pictures},
 		Cards: []cause.Card{
 			trained("idm-vton/step", "Training uses two SDXL UNets (the garment's is frozen), IP-Adapter and an image encoder. The defaults are meant for 80 GB.", "", "IDM-VTON/train_xl.py", theirs("gradient_checkpointing", "lower_batch_size", "mixed_precision")...),
-			made("idm-vton/run", cause.ModelTooLarge, "Two SDXL UNets (5 GB each in 16 bit), two text encoders and an image encoder are all on the GPU: about 18 GB at 768 x 1024. The demo adds DensePose, OpenPose and a parser.", "Fewer steps: they save time, not memory.", "IDM-VTON/gradio_demo/app.py", theirs("lower_batch_size", "mixed_precision", "cpu_offload")...),
+			made("idm-vton/run", cause.ModelTooLarge, "Two SDXL UNets (5 GB each in 16 bit), two text encoders and an image encoder are all on the GPU: about 18 GB at 768 x 1024. The demo adds DensePose, OpenPose and a parser.", "Fewer steps: they save time, not memory.", "IDM-VTON/gradio_demo/app.py", theirs("cpu_offload", "lower_batch_size", "mixed_precision")...),
 		},
 	}
 	OOTDiffusion = program.Program{
@@ -321,10 +326,14 @@ var (
 		Steps: steps{
 			"cpu_offload":      step.Paste("python", "pipe.enable_model_cpu_offload()   # and no pipe.cuda()\npipe.enable_vae_tiling()"),
 			"lowvram_mode":     step.Paste("python", "pipe.enable_sequential_cpu_offload()   # and no pipe.cuda()\npipe.enable_vae_tiling()"),
-			"vae_tiling":       step.Paste("python", "pipe.enable_vae_tiling()"),
 			"lower_resolution": step.Paste("python", "face_image = resize_img(face_image, max_side=1024, min_side=768)   # the result has this size"),
 		},
-		Remedies: order("cpu_offload", "vae_tiling", "lower_resolution", "lowvram_mode"), Like: []*program.Program{&Scripts, &apps.Pictures},
-		Cards: []cause.Card{made("instantid/run", cause.ModelTooLarge, "SDXL with a ControlNet and an image adapter takes 12 GB or more in 16 bit. InsightFace's ONNX models take more GPU memory, outside PyTorch.", "Fewer steps: they save time, not memory.", "InstantID/README.md", theirs("cpu_offload", "vae_tiling", "lower_resolution")...)},
+		Remedies: order("cpu_offload", "lower_resolution", "lowvram_mode"), Like: []*program.Program{&Scripts, &apps.Pictures},
+		Cards: []cause.Card{made("instantid/run", cause.ModelTooLarge, "SDXL with a ControlNet and an image adapter takes 12 GB or more in 16 bit. InsightFace's ONNX models take more GPU memory, outside PyTorch.", "Fewer steps: they save time, not memory.", "InstantID/README.md", theirs("cpu_offload", "lower_resolution", "lowvram_mode")...)},
 	}
 )
+
+// openSoraTooLarge: version 2.0 does not fit, even spread over four such GPUs.
+func openSoraTooLarge(c *ledger.Case) bool {
+	return clues.Below(44)(c) && clues.Shows("scripts/diffusion/", "configs/diffusion/")(c)
+}

@@ -146,7 +146,7 @@ var (
 			"raise_memory_limit": step.Paste("text", "Servers: run one worker at a time, with at least 2 GB of RAM for u2net and 8 GB for birefnet or bria."),
 		},
 		Titles:   map[string]string{"lower_batch_size": "Create one session for all images", "lower_resolution": "Turn off alpha matting", "use_smaller_model": "Use a smaller model"},
-		Costs:    map[string]string{"lower_resolution": "Harder edges of hair."},
+		Costs:    map[string]string{"lower_resolution": "Harder edges of hair.", "lower_batch_size": "Free, and faster."},
 		Remedies: map[string][]cause.Remedy{cause.BatchTooLarge: inUse("use_smaller_model", "lower_batch_size", "cpu_offload"), cause.ModelTooLarge: inUse("use_smaller_model", "cpu_offload"), cause.HostMemory: cause.InOrder("lower_resolution", "use_smaller_model", "lower_batch_size"), cause.Unknown: inUse("use_smaller_model", "lower_batch_size", "cpu_offload")},
 		Like:     []*program.Program{&Tiles},
 		Cards: []cause.Card{
@@ -232,7 +232,7 @@ var (
 		Steps: steps{
 			"vae_tiling":       step.Paste("text", "Add `-t 100` (tile size; 0 means automatic), then `-t 32`. Upscayl: Settings, Custom Tile Size."),
 			"lower_parallel":   step.Paste("text", "Add `-j 1:1:1` (threads for load, work, save; default 1:2:2)."),
-			"select_gpu":       step.Paste("text", "Use `-g 1` for the second GPU, `-g -1` for the CPU. The first lines of its output list the GPUs."),
+			"select_gpu":       step.Paste("text", "Use `-g 1` for the second GPU (waifu2x-ncnn-vulkan also takes `-g -1`, the CPU). The first lines of its output list the GPUs."),
 			"lower_resolution": step.Paste("text", "Use a smaller factor (`-s 2`), twice if needed."),
 		},
 		Titles:   map[string]string{"lower_parallel": "Process one image at a time", "select_gpu": "Choose another GPU", "vae_tiling": "Use smaller tiles"},

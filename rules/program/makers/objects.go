@@ -3,7 +3,9 @@ package makers
 import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/torch/clues"
 	"github.com/oomdoc/oomdoc/rules/step"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 // Programs that make objects and people from pictures.
@@ -21,6 +23,7 @@ var (
 		},
 		Titles:   map[string]string{"lower_batch_size": "Decode only the formats that you need", "cpu_offload": "Move finished models to RAM", "lower_resolution": "Lower the texture size"},
 		Costs:    map[string]string{"lower_batch_size": "None."},
+		Useless:  clues.Useless(trellisMoves, "no model has run yet", "lower_batch_size", "efficient_attention"),
 		Remedies: order("lower_batch_size", "cpu_offload", "close_other_apps"), Like: []*program.Program{&Objects},
 		Cards: []cause.Card{
 			part("trellis/decode", []string{"decode_slat", "decoder_mesh.py", "representations/mesh", "flexicubes"}, cause.ModelTooLarge, "ran out of GPU memory while decoding the object",
@@ -28,7 +31,9 @@ var (
 			part("trellis/texture", []string{"postprocessing_utils", "bake_texture", "render_multiview", "fill_holes", "extract_glb"}, cause.BatchTooLarge, "ran out of GPU memory while making the GLB file", "It renders the mesh from many views to fill holes and bake the texture, while the pipeline's models are still on the GPU.", "Fewer sampling steps: they save time, not memory.", "TRELLIS/trellis/utils/postprocessing_utils.py", theirs("cpu_offload", "lower_resolution")...),
 			trained("trellis/step", "Objects differ in size, so training can fail at any step. `batch_split` cuts each batch into parts.", "", "TRELLIS/configs/generation/slat_flow_img_dit_L_64l8p2_fp16.json",
 				cure("lower_batch_size", "Raise `batch_split`, then lower the batch size", "text", "In the JSON config, double `batch_split` (default 4). Then halve `batch_size_per_gpu` (default 8).", "Slower.")),
-			made("trellis/run", cause.ModelTooLarge, "TRELLIS puts all models of its pipeline on the GPU at once (`pipeline.cuda()`) and asks for 16 GB. It has no low-memory option.", "A smaller input image: it is scaled to 518 pixels anyway.", "TRELLIS/README.md", theirs("cpu_offload", "lower_batch_size", "efficient_attention")...),
+			made("trellis/run", cause.ModelTooLarge, "TRELLIS puts all models of its pipeline on the GPU at once (`pipeline.cuda()`) and asks for 16 GB. It has no low-memory option.", "A smaller input image: it is scaled to 518 pixels anyway.", "TRELLIS/README.md",
+				cause.Cure{Fix: "cpu_offload", If: trellisMoves, Title: "Do not move all models at once", Told: "Leave out `pipeline.cuda()`. Move each of `pipeline.models` to the GPU before its stage, and back with `.cpu()` after it. That means changes in its code.", Cost: "Some seconds per run."},
+				cause.Cure{Fix: "cpu_offload", If: when.Not(trellisMoves)}, cause.Cure{Fix: "lower_batch_size"}, cause.Cure{Fix: "efficient_attention"}),
 		},
 	}
 	// Hunyuan3D is Tencent's, version 2.
@@ -109,7 +114,7 @@ var (
 		Remedies: order("lower_batch_size", "use_smaller_model", "close_other_apps"), Like: []*program.Program{&Tiles},
 		Cards: []cause.Card{
 			made("alphapose/run", cause.BatchTooLarge, "The detector and pose network share the GPU. By default they process 5 images and up to 64 people at a time, so crowded images need the most.", "", "AlphaPose/docs/GETTING_STARTED.md", theirs("lower_batch_size", "use_smaller_model")...),
-			filledRAM("alphapose/queue", "By default up to 1024 results, with their images, wait in RAM for the writer (`--qsize`). Long or large videos fill it.", "A smaller batch: it saves GPU memory.", "AlphaPose/docs/faq.md", theirs("lower_num_workers")...),
+			filledRAM("alphapose/queue", "By default up to 1024 results, with their images, wait in RAM for the writer (`--qsize`). Long or large videos fill it.", "A smaller batch: it saves GPU memory.", "AlphaPose/docs/faq.md", append(theirs("lower_num_workers"), cure("stream_dataset", "Process the video in parts", "shell", "ffmpeg -i long.mp4 -f segment -segment_time 300 -c copy part%03d.mp4", "You join the results."))...),
 		},
 	}
 	// OpenPose is CMU's, in C++ on Caffe.
@@ -128,3 +133,6 @@ var (
 		Cards: []cause.Card{made("openpose/net", cause.BatchTooLarge, "Memory depends on `--net_resolution`, not on the size of the image. The body needs up to 4 GB with the defaults; face and hands add to that, and several scales multiply it. Caffe built without cuDNN needs several times as much.", "A smaller video: it is scaled to `--net_resolution` anyway.", "openpose/doc/05_faq.md", theirs("lower_resolution", "use_smaller_model", "close_other_apps")...)},
 	}
 )
+
+// trellisMoves: TRELLIS failed while it moved its models to the GPU.
+var trellisMoves = clues.Shows("pipeline.cuda()")

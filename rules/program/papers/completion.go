@@ -17,7 +17,7 @@ var PoinTr = program.Program{
 	Sources: program.Sources{"PoinTr/scripts/test.sh": "CUDA_VISIBLE_DEVICES", "PoinTr/cfgs/PCN_models/PoinTr.yaml": "total_bs num_query"},
 	Steps: spelling{
 		"lower_batch_size": say("Use half of the present `total_bs` in the model's YAML under `cfgs` (it counts all GPUs together)."),
-		"select_gpu":       say("Pass the GPU as the first argument: `bash ./scripts/test.sh 1`, then the rest as before. `scripts/train.sh` and `scripts/test.sh` overwrite your own `CUDA_VISIBLE_DEVICES` with it."),
+		"select_gpu":       say("Pass the GPU as the first argument: for GPU 1 `bash ./scripts/train.sh 1` (or test.sh), then the rest as before. `scripts/train.sh` and `scripts/test.sh` overwrite your own `CUDA_VISIBLE_DEVICES` with it."),
 	},
 	Titles:   map[string]string{"lower_batch_size": "Lower the batch size (total_bs)", "select_gpu": "Or use another GPU: the first argument of the script"},
 	Remedies: ways("lower_batch_size"), Like: []*program.Program{&trainer.DataAside},

@@ -3,7 +3,9 @@ package papers
 import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/torch/clues"
 	"github.com/oomdoc/oomdoc/rules/program/trainer"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 // Detectors of papers and of the years before the large libraries.
@@ -124,12 +126,13 @@ var (
 		Sources: program.Sources{"yolov7/train.py": "--batch-size --img-size --workers --cache-images --multi-scale --weights --cfg --hyp", "yolov7/data/hyp.scratch.p5.yaml": "loss_ota"},
 		Steps: spelling{
 			"lower_batch_size":  halve("train.py", "--batch-size", "  (over all GPUs; default 16). Gradients are accumulated to about 64 images anyway."),
-			"lower_resolution":  say("Lower `--img-size` by a quarter or more, to a multiple of 32 (P6 models: 64). Leave out `--multi-scale`, which goes up to 1.5 times that size."),
+			"lower_resolution":  say("Lower `--img-size` by a quarter or more, to a multiple of 32 (P6 models: 64). In training leave out `--multi-scale`, which goes up to 1.5 times that size."),
 			"use_smaller_model": say("Use `--cfg cfg/training/yolov7-tiny.yaml --weights yolov7-tiny.pt --hyp data/hyp.scratch.tiny.yaml`."),
 			"lower_num_workers": say("Use `--workers 2`, and leave out `--cache-images`, which keeps the images in RAM."),
 		},
-		Titles: map[string]string{"lower_batch_size": "Halve the batch size (--batch-size)", "lower_resolution": "Lower the image size (--img-size)", "use_smaller_model": "Train YOLOv7-tiny"},
-		Costs:  map[string]string{"lower_batch_size": "Slower."},
+		Titles:  map[string]string{"lower_batch_size": "Halve the batch size (--batch-size)", "lower_resolution": "Lower the image size (--img-size)", "use_smaller_model": "Train YOLOv7-tiny"},
+		Costs:   map[string]string{"lower_batch_size": "Slower."},
+		Useless: clues.Useless(yolov7Detects, "detect.py takes one image at a time", "lower_batch_size"),
 		// Mixed precision is on by itself.
 		Remedies: ways("lower_batch_size", "lower_resolution", "use_smaller_model"), Like: []*program.Program{&trainer.Vision},
 		Cards: []cause.Card{
@@ -138,7 +141,8 @@ var (
 				"The OTA loss compares every candidate box with every object of an image, for each class. Images with many objects need the most, so it can fail after many batches that were fine.", "", "yolov7/utils/loss.py",
 				append([]cause.Cure{{Fix: "lower_context", Title: "Turn off the OTA loss (loss_ota: 0)", Kind: "text", Text: "For train.py, set `loss_ota: 0` in the file that you pass with `--hyp`. train_aux.py (P6 models) cannot turn it off.", Cost: "Some accuracy; faster."}}, own("lower_batch_size", "lower_resolution")...)...),
 			paperStep("yolov7/step", "Memory grows with the batch size and the square of the image size. Batches with many objects need more, so it can fail after some steps. Mixed precision is already on.", "Fewer data loader workers: they use RAM, not GPU memory.", "yolov7/train.py", own("lower_batch_size", "lower_resolution", "use_smaller_model")...),
-			paperRun("yolov7/run", cause.BatchTooLarge, "Memory grows with the batch size and the square of the image size. Validation after an epoch uses twice the training batch size.", "Fewer data loader workers: they use RAM, not GPU memory.", "yolov7/train.py", own("lower_batch_size", "lower_resolution", "use_smaller_model")...),
+			paperRun("yolov7/run", cause.BatchTooLarge, "Memory grows with the square of the image size and, in training and tests, with the batch size. Validation after an epoch uses twice the training batch size.", "Fewer data loader workers: they use RAM, not GPU memory.", "yolov7/train.py", append(own("lower_batch_size", "lower_resolution"),
+				cause.Cure{Fix: "use_smaller_model", If: when.Not(yolov7Detects)}, cause.Cure{Fix: "use_smaller_model", If: yolov7Detects, Title: "Use YOLOv7-tiny", Told: "`--weights yolov7-tiny.pt`, or your own training of it."})...),
 		},
 	}
 	// YOLOv6 is Meituan's.
@@ -212,3 +216,6 @@ var (
 			"", "GroundingDINO/groundingdino/util/inference.py", own("use_smaller_model", "cpu_offload", "lower_batch_size")...)}),
 	}
 )
+
+// yolov7Detects: detect.py runs, which takes one image at a time.
+var yolov7Detects = clues.Shows("detect.py")

@@ -3,6 +3,7 @@ package papers
 import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/torch/clues"
 	"github.com/oomdoc/oomdoc/rules/program/trainer"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
@@ -95,6 +96,7 @@ var (
 		},
 		Titles:   map[string]string{"lower_resolution": "Render smaller images (data.width, data.height)", "use_smaller_model": "Use Stable Diffusion for guidance", "empty_cache": "Empty the cache after validation", "cpu_offload": "Offload the guidance to RAM", "efficient_attention": "Slice the guidance's attention"},
 		Costs:    map[string]string{"lower_resolution": "Less fine detail."},
+		Useless:  clues.Useless(clues.Shows("stable_diffusion_guidance", "-sd.yaml"), "Stable Diffusion is the guidance already", "use_smaller_model"),
 		Remedies: ways("lower_batch_size", "lower_resolution", "use_smaller_model", "efficient_attention", "cpu_offload"), Like: []*program.Program{&trainer.DataAside},
 		Cards: []cause.Card{
 			paperPart("threestudio/text", []string{"prompt_processors/", "T5EncoderModel"}, cause.ModelTooLarge, "ran out of GPU memory in the text encoder, before training",
@@ -117,11 +119,12 @@ var (
 		},
 		Titles:   map[string]string{"lower_batch_size": "Lower the number of rays (batch_size)", "lower_resolution": "Render a coarser preview or mesh"},
 		Costs:    map[string]string{"lower_resolution": "Coarser previews or mesh; the model stays the same."},
+		Useless:  clues.Useless(neusStarts, "it failed before the first ray", "lower_batch_size", "lower_resolution"),
 		Remedies: ways("lower_batch_size", "lower_resolution"), Like: []*program.Program{&trainer.DataAside},
 		Cards: []cause.Card{
 			paperPart("neus/validate", []string{"in validate_mesh", "in validate_image", "extract_geometry", "extract_fields"}, cause.BatchTooLarge, "ran out of GPU memory while making a preview or mesh", "Previews and meshes are computed in parts, but normals need gradients, which take much more than colours.", "Fewer training images: they are in RAM, not on the GPU.", "NeuS/exp_runner.py", own("lower_resolution", "lower_batch_size")...),
 			paperStep("neus/step", "Memory grows with the rays per step and the samples on each (default 64 + 64). The surface needs second-order gradients. The images are in RAM, not on the GPU.", "Smaller images: each step draws `batch_size` rays from them, whatever their size.", "NeuS/confs/wmask.conf", own("lower_batch_size", "lower_resolution")...),
-			paperRun("neus/run", cause.BatchTooLarge, "Memory grows with rays x samples (default 512 x 128). The surface needs second-order gradients. The images are in RAM.", "", "NeuS/confs/wmask.conf", own("lower_batch_size", "lower_resolution")...),
+			paperRun("neus/run", cause.BatchTooLarge, "Memory grows with rays x samples (default 512 x 128). The surface needs second-order gradients. The images are in RAM.", "", "NeuS/confs/wmask.conf", append([]cause.Cure{{Fix: "kill_stale_process", If: neusStarts, Title: "See what fills the GPU, and end it", Told: "`nvidia-smi` shows it. Restart the program or notebook if an earlier run is still there.", Cost: "Free."}}, own("lower_batch_size", "lower_resolution")...)...),
 		},
 	}
 	// TensoRF keeps a scene in planes and lines.
@@ -236,3 +239,6 @@ var (
 		},
 	}
 )
+
+// neusStarts: NeuS failed while it moved its networks to the GPU.
+var neusStarts = clues.Shows("SDFNetwork(", "NeRF(", "RenderingNetwork(")

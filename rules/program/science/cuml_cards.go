@@ -26,7 +26,7 @@ const cumlDocs = "https://docs.rapids.ai/api/cuml/stable/api/"
 // cuMLCards are about one estimator each: what it keeps, and by what it shrinks.
 var cuMLCards = []cause.Card{
 	{
-		ID: "cuml/umap", Kinds: []fact.Kind{fact.RMMAlloc}, Said: cumlUMAP,
+		ID: "rapids/umap", Kinds: []fact.Kind{fact.RMMAlloc}, Said: cumlUMAP,
 		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of GPU memory in UMAP (cuML)",
 		Means: "This is GPU memory, although Python says MemoryError. UMAP keeps the data, the nearest neighbours of each row and a graph of them on the GPU. The message shows neither the size nor what else is on the GPU.",
 		Not:   "Adding RAM alone: cuML does not spill into it unless you turn that on.",
@@ -39,7 +39,7 @@ var cuMLCards = []cause.Card{
 		Sources: []string{cumlDocs, "cuml/manifold/umap.pyx", "https://docs.rapids.ai/api/libcuml/legacy/structml_1_1graph__build__params_1_1graph__build__params"},
 	},
 	{
-		ID: "cuml/dbscan", Kinds: []fact.Kind{fact.RMMAlloc}, Said: cumlDBSCAN, Unsaid: cumlHDBSCAN,
+		ID: "rapids/dbscan", Kinds: []fact.Kind{fact.RMMAlloc}, Said: cumlDBSCAN, Unsaid: cumlHDBSCAN,
 		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of GPU memory in DBSCAN (cuML)",
 		Means: "This is GPU memory, although Python says MemoryError. DBSCAN compares every row with every other, in batches of rows. A large `eps` makes many pairs neighbours, and their list can fill the GPU.",
 		Not:   "Adding RAM alone: cuML does not spill into it unless you turn that on.",
@@ -53,7 +53,7 @@ var cuMLCards = []cause.Card{
 		Sources: []string{cumlDocs, "cuml/cluster/dbscan.pyx"},
 	},
 	{
-		ID: "cuml/estimator", Kinds: []fact.Kind{fact.RMMAlloc}, Said: cumlAny, Unsaid: append([]string{"pool size exceeded", "xgboost/core.py"}, scanpyWords...),
+		ID: "rapids/estimator", Kinds: []fact.Kind{fact.RMMAlloc}, Said: cumlAny, Unsaid: append([]string{"pool size exceeded", "xgboost/core.py"}, scanpyWords...),
 		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of GPU memory in a cuML call",
 		Means: "This is GPU memory, although Python says MemoryError. cuML keeps the data on the GPU (a copy, if type or memory order differ) and the working memory of the algorithm. The message shows neither the size nor what else is on the GPU.",
 		Not:   "Adding RAM alone: cuML does not spill into it unless you turn that on.",
@@ -66,7 +66,7 @@ var cuMLCards = []cause.Card{
 		Sources: []string{cumlDocs, "rmm/docs/user_guide/guide.md"},
 	},
 	{
-		ID: "cuml/single-cell", Kinds: []fact.Kind{fact.RMMAlloc, fact.CuPyAlloc}, Said: scanpyWords,
+		ID: "rapids/single-cell", Kinds: []fact.Kind{fact.RMMAlloc, fact.CuPyAlloc}, Said: scanpyWords,
 		Cause: cause.OversizedAllocation, Weight: cause.Strong, Headline: "ran out of GPU memory in a step of rapids-singlecell",
 		Means: "This is GPU memory, although Python may say MemoryError. Usually the sparse counts became dense: scaling and regressing out do that. 500,000 cells of 2,000 genes need 3.7 GiB dense, of 30,000 genes 56 GiB, and copies come on top.",
 		Not:   "Adding RAM alone: nothing spills into it unless you turn that on.",

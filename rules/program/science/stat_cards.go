@@ -231,7 +231,7 @@ var detectionCards = []cause.Card{{
 	Means: "The batch in pipeline.config, at the size that image_resizer makes, does not fit. Faster and Mask R-CNN pad each batch to its largest image, and work on 64 to 300 proposals per image at once. Evaluation in the same process takes more.",
 	Not:   "Memory growth: it changes when memory is taken, not how much.",
 	Cures: []cause.Cure{
-		{Fix: "lower_batch_size", Title: "Lower `batch_size` in pipeline.config", Kind: "config", Text: "train_config {\n  batch_size: 2   # half of the present value, down to 1\n}", Cost: "slower; a lower learning rate"},
+		{Fix: "lower_batch_size", Title: "Lower `batch_size` in pipeline.config", Told: "Halve `batch_size` in `train_config`, down to 1.", Cost: "slower; a lower learning rate"},
 		smallerImages, lighterNetwork, besideIt,
 	},
 	Sources: detectionSources,

@@ -139,7 +139,7 @@ var Darknet = program.Program{
 	Costs:    map[string]string{"lower_batch_size": "Slower per step; the same batch.", "lower_resolution": "May miss small objects."},
 	Remedies: cures(cause.InOrder("lower_batch_size", "lower_resolution", "kill_stale_process"), cause.InOrder("lower_batch_size", "add_swap")),
 	Steps: steps{
-		"lower_batch_size": step.Paste("config", "[net]\nbatch=64\nsubdivisions=64   # twice what it is now; images on the GPU = batch / subdivisions"),
+		"lower_batch_size": step.Paste("text", "In `[net]` of the .cfg file set `subdivisions` to twice its value, at most `batch`: the GPU holds batch / subdivisions images at once."),
 		"lower_resolution": step.Paste("config", "[net]\nwidth=416\nheight=416   # multiples of 32\nrandom=0   # in each [yolo] section: no larger sizes in between"),
 	},
 	Cards: darknetCards,

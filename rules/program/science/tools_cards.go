@@ -1,6 +1,8 @@
 package science
 
 import (
+	"fmt"
+
 	"math"
 
 	"github.com/oomdoc/oomdoc/internal/units"
@@ -278,7 +280,7 @@ var darknetCards = []cause.Card{{
 	Cause: cause.BatchTooLarge, Weight: cause.Strong,
 	Means: "The GPU holds batch / subdivisions images at once, and that did not fit. With `random=1` the network grows from time to time, so training can also fail after a while.",
 	Cures: []cause.Cure{
-		{Fix: "lower_batch_size", Title: "Double subdivisions in the .cfg file", Kind: "config", Text: "[net]\nbatch=64\nsubdivisions=64   # twice the present value", Cost: "Slower; the same result"},
+		{Fix: "lower_batch_size", Title: "Double subdivisions in the .cfg file", Told: "In `[net]` set `subdivisions` to twice its value, at most `batch`. Leave `batch` as it is.", Cost: "Slower; the same result"},
 		{Fix: "lower_resolution", Title: "Lower the network size", Kind: "config", Text: "[net]\nwidth=416\nheight=416   # multiples of 32; random=0 in each [yolo] section", Cost: "May miss small objects"},
 		look,
 	},
@@ -290,15 +292,15 @@ func serverJava(c *ledger.Case) bool { return c.Says("elasticsearch", "docker") 
 
 var javaCards = []cause.Card{{
 	ID: "java/errno-12", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"(errno=12)"},
-	Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "could not get {asked} of system memory (RAM)",
+	Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "could not get {asked} of system memory (RAM)", Figures: javaHeaps,
 	Means: "Errno 12 (\"Not enough space\", \"Cannot allocate memory\") means RAM, not disk. The system or the container refused it, usually for the heap. The heap that -Xms and -Xmx allow (by default up to a quarter of the RAM) does not fit beside other programs or under the limit of the container.",
 	Not:   "Freeing disk space, or a larger -Xmx.",
 	Cures: []cause.Cure{
 		{Fix: "close_other_apps", If: when.Not(serverJava), Title: "See what is free, and close what is large", Told: "The heap and half a GB beside it must fit into \"available\". If only a little is missing, closing a browser or another Java program is enough.", Kind: "shell", Text: "free -h; ps -eo pid,rss,args --sort=-rss | head -6", Cost: "Free"},
-		{Fix: "lower_mem_fraction", If: when.Not(serverJava), Title: "Lower the heap size (-Xmx)", Told: "Change it in the program's start script or options, which win over variables: at most half of the RAM (`-Xmx4g` on 8 GB). If nothing is set there: `JAVA_TOOL_OPTIONS=-Xmx4g` before the start. If \"Java heap space\" follows, the program needs more RAM than this machine has.", Cost: "A smaller heap"},
+		{Fix: "lower_mem_fraction", If: when.Not(serverJava), Title: "Lower the heap size (-Xmx)", Told: "Change it in the program's start script or options, which win over variables: at most half of the RAM (`-Xmx4g` on 8 GB). If nothing is set there: `JAVA_TOOL_OPTIONS=-Xmx{half}` before the start, and no larger -Xms. If \"Java heap space\" follows, the program needs more RAM than this machine has.", Cost: "A smaller heap"},
 		{Fix: "lower_mem_fraction", If: serverJava, Title: "Lower the heap size (-Xmx, -Xms)", Ways: []cause.Way{{For: "Elasticsearch, OpenSearch", Text: "`ES_JAVA_OPTS=\"-Xms512m -Xmx512m\"` (OPENSEARCH_JAVA_OPTS; Bitnami's image: `ELASTICSEARCH_HEAP_SIZE=512m`)"}, {For: "Any other", Text: "`JAVA_TOOL_OPTIONS=\"-Xms256m -Xmx512m\"` before the start, or -Xms and -Xmx in its own options"}}, Cost: "Less for its caches"},
 		{Fix: "close_other_apps", If: serverJava, Title: "Check free memory and limits", Told: "The heap and at least half a GB beside it must be available.", Kind: "shell", Text: "free -h; docker stats --no-stream   # the second: limits of containers", Cost: "Free"},
-		{Fix: "raise_memory_limit", Title: "Raise the memory of the container or VM", Told: "`docker run --memory=2g` (Compose: `mem_limit: 2g`; Kubernetes: `resources.limits.memory`). Docker Desktop: Settings, Resources. On a small machine add 2 GB of swap.", Cost: "Less for other programs"},
+		{Fix: "raise_memory_limit", Title: "Raise the memory of the container or VM", Told: "`docker run --memory={more}` (Compose: `mem_limit: {more}`; Kubernetes: `resources.limits.memory`). Docker Desktop: Settings, Resources. On a small machine add 2 GB of swap.", Cost: "Less for other programs"},
 	},
 	Sources: []string{"jdk/src/hotspot/os/linux/os_linux.cpp", "https://www.elastic.co/guide/en/elasticsearch/reference/current/advanced-configuration.html", "https://github.com/bitnami/containers/tree/main/bitnami/elasticsearch"},
 }, {
@@ -329,6 +331,16 @@ var javaCards = []cause.Card{{
 func mayBeWindows(c *ledger.Case) bool { return c.Reader.OS == "windows" || c.Reader.OS == "" }
 
 // javaSystem says what was used up, on the system of the log.
+// javaHeaps are a heap of half of what was refused, and a limit that holds all
+// of it: 1 and 2 GiB where that is little.
+func javaHeaps(c *ledger.Case) map[string]string {
+	half, more := "1g", int64(2)
+	if asked := ledger.Requested(c); asked >= units.GiB {
+		half, more = fmt.Sprintf("%dm", asked/2>>20), asked>>30+2
+	}
+	return map[string]string{"half": half, "more": fmt.Sprintf("%dg", more)}
+}
+
 func javaSystem(c *ledger.Case) map[string]string {
 	out := map[string]string{"windows": "", "linux": ""}
 	if mayBeWindows(c) {
