@@ -66,6 +66,9 @@ func (k *knob) applies(c *ledger.Case, ran []string) bool {
 	if len(ran) > 0 && !training && !using {
 		training, using = every(ran, trains), every(ran, uses)
 	}
+	if frames := ledger.Trace(c); len(ran) == 0 && len(frames) > 0 && frames[0].Own && !training && !using {
+		training, using = named(frames[0].File, trains), named(frames[0].File, uses) && !named(frames[0].File, trains)
+	}
 	switch onlyTrains, onlyUses := every(k.files, trains) || k.notes("training") && !k.notes("training and"), every(k.files, uses) || k.notes("testing") && !k.notes("testing uses"); {
 	case len(ran) > 0 && k.typed() && !every(k.files, declares):
 		return k.of(ran) != ""
