@@ -66,7 +66,10 @@ func (k *knob) applies(c *ledger.Case, ran []string) bool {
 	if len(ran) > 0 && !training && !using {
 		training, using = every(ran, trains), every(ran, uses)
 	}
-	switch onlyTrains, onlyUses := every(k.files, trains), every(k.files, uses); {
+	if frames := ledger.Trace(c); len(ran) == 0 && len(frames) > 0 && frames[0].Own && !training && !using {
+		training, using = named(frames[0].File, trains), named(frames[0].File, uses) && !named(frames[0].File, trains)
+	}
+	switch onlyTrains, onlyUses := every(k.files, trains) || k.notes("training") && !k.notes("training and"), every(k.files, uses) || k.notes("testing") && !k.notes("testing uses"); {
 	case len(ran) > 0 && k.typed() && !every(k.files, declares):
 		return k.of(ran) != ""
 	case training:
@@ -76,6 +79,9 @@ func (k *knob) applies(c *ledger.Case, ran []string) bool {
 	}
 	return true
 }
+
+// notes reports that what the list notes of it begins with some words.
+func (k *knob) notes(words string) bool { return strings.HasPrefix(k.note, words) }
 
 // every reports that the names of all files have one of some words.
 func every(files, words []string) bool {
@@ -175,7 +181,7 @@ func (k *knob) sentence(c *ledger.Case, ran []string, behind bool) string {
 	}
 	switch {
 	case !k.typed() && has == "?":
-		return p.in() + "`" + k.spelling + "` at " + plain(value) + k.aside("") + "."
+		return p.in() + "`" + k.spelling + "` to " + plain(value) + k.aside("") + "."
 	case !k.typed():
 		return p.in() + "`" + k.spelling + "` from " + plain(has) + " to " + plain(value) + k.aside("") + "."
 	case own != "":

@@ -48,7 +48,7 @@ var noCopy = cause.Cure{
 // What to do where memory climbs from step to step, or one step jumps.
 var (
 	keepNumbers    = cause.Cure{Fix: "detach_accumulated", Title: "See whether memory climbs, and store numbers instead of tensors", Cost: "none", Told: "Use `total += loss.item()`, not `total += loss`, which keeps the graph of every step. Compute metrics under `torch.no_grad()`, and store results and replay buffers as `x.detach().cpu()`.", Kind: "python", Text: "print(step, torch.cuda.memory_allocated() // 2**20, \"MiB\")   # every 50 steps: rising or flat?"}
-	boundLargest   = cause.Cure{Fix: "lower_batch_size", Title: "If it jumps: limit the largest batch", Cost: "what is cut is lost, or slower", Told: "Truncate or skip the longest samples, batch by tokens instead of samples, or halve the batch size. Run the largest batch first, so that a failure shows at once."}
+	boundLargest   = cause.Cure{Fix: "lower_batch_size", Title: "If it jumps: limit the largest batch", Cost: "what is cut is lost, or slower", Told: "Halve the batch size (in reinforcement learning, of what is drawn from the replay buffer), or cut or skip the largest samples. Texts can be batched by tokens instead of samples. Run the largest batch first, so that a failure shows at once."}
 	boundAndWatch  = cause.Cure{Fix: boundLargest.Fix, Title: "Limit the largest batch, and see whether memory climbs", Cost: boundLargest.Cost, Told: boundLargest.Told, Kind: "python", Text: keepNumbers.Text}
 	keepIfClimbs   = cause.Cure{Fix: keepNumbers.Fix, Title: "If it climbs: store numbers instead of tensors", Cost: "none", Told: keepNumbers.Told}
 	fromCheckpoint = cause.Cure{Fix: "restart_session", Title: "Resume from the last checkpoint", Cost: "the steps since then", Told: "A leak then fails after about as many steps again, a large sample at the same place."}
@@ -97,7 +97,7 @@ var fullCards = []cause.Card{
 		Means:    "It failed in an evaluation function, and the traceback shows no `torch.no_grad()`. Without it, every forward pass stores activations as in training. Evaluation batches and images are often larger, too.",
 		Not:      "`model.eval()` alone: it changes dropout and batch norm, not memory.[[ Allocator settings: at most {slack} to gain.]]",
 		Cures: []cause.Cure{
-			evaluateFreely,
+			{Fix: evaluateFreely.Fix, If: evaluating, Title: "Turn gradients off in the evaluation", Cost: "none", Kind: evaluateFreely.Kind, Text: evaluateFreely.Text},
 			{Fix: "lower_batch_size", Title: "Use a smaller batch or smaller inputs in the evaluation", Cost: "a little time", Told: "Give the evaluation loader its own `batch_size`, such as 1. Scale down or crop large samples as in training."},
 			{Fix: "detach_accumulated", Title: "Free the last training step, and store results in RAM", Cost: "none", Kind: "python", Text: "del out, loss   # before the evaluation\npreds.append(pred.cpu())   # in it"},
 		},

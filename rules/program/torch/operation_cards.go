@@ -47,7 +47,7 @@ var (
 		}, Title: "If you train: turn on gradient checkpointing", Cost: checkpointed.Cost, Told: checkpointed.Told,
 	}
 	halfWeights = cause.Cure{
-		Fix: "half_precision", If: when.Not(when.Any((*ledger.Case).Training, cures.HalfTooLarge)), Title: "Use 16 bit, if it is 32 bit now", Cost: "hardly any quality",
+		Fix: "half_precision", If: when.Not(when.Any((*ledger.Case).Training, cures.HalfTooLarge, cures.NarrowAlready)), Title: "Use 16 bit, if it is 32 bit now", Cost: "hardly any quality",
 		Told: "Training: {half16} around the forward pass[[{scaler}]]. Inference: `model.half()` and `x.half()`.",
 	}
 	// smallerType is for a tensor that a line makes or moves.
@@ -144,8 +144,9 @@ var operationCards = []cause.Card{
 		inPieces, noGraph, shapesOfLine),
 	operationCard("moving", "while copying data to the GPU",
 		"The failing line only moves data to the GPU. A whole data set, or everything that a loop has collected, is usually too much at once.",
-		cause.Cure{Fix: "stream_dataset", Title: "Keep the data in RAM and move one batch at a time", Cost: "hardly slower", Kind: "python", Text: "for x, y in loader:          # a DataLoader over data that stays in RAM\n    x, y = x.to(device), y.to(device)"},
-		fewerRows, smallerType),
+		cause.Cure{Fix: "cpu_offload", If: cures.Converting, Title: "Convert in RAM", Cost: "hardly slower", Told: "Leave out `.cuda()` and `.to(device)`, and load the parts with `torch.load(path, map_location=\"cpu\")`."},
+		cause.Cure{Fix: "stream_dataset", If: when.Not(cures.Converting), Title: "Keep the data in RAM and move one batch at a time", Cost: "hardly slower", Kind: "python", Text: "for x, y in loader:          # a DataLoader over data that stays in RAM\n    x, y = x.to(device), y.to(device)"},
+		onlyIf(when.Not(cures.Converting), fewerRows), smallerType),
 	operationCard("extension", "in compiled code of a library",
 		"The call runs compiled code. Its memory depends on the input: usually the number of points, boxes, voxels or pixels.",
 		cause.Cure{Fix: "lower_batch_size", Title: "Use fewer points or a lower resolution", Cost: "less detail, or slower", Told: "Use fewer or coarser points, boxes or voxels, and one sample at a time."},

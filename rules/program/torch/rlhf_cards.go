@@ -6,25 +6,9 @@ import (
 	"github.com/oomdoc/oomdoc/rules/program/torch/tuning"
 )
 
-var shortCompletions = cause.Cure{
-	Fix: "lower_context", Title: "Shorten the completions (max_completion_length)", Told: "Logits, KV cache and activations all grow with them.",
-	Kind: "python", Text: "args = GRPOConfig(\"out\", max_completion_length=512)   # or half of yours; with your other arguments", Cost: "Longer answers are cut.",
-}
-
 var trlCards = []cause.Card{
 	tuning.VLLMDevice,
-	{
-		ID: "trl/colocated-vllm", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"vllm_generation", "colocate", "llm.wake_up", "cumem", "self.llm.generate", "self.llm = LLM("},
-		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
-		Headline: "ran out of memory where vLLM and the trainer share a card",
-		Means:    "In colocate mode (the default from trl 1.0 on), vLLM takes a share of the whole card (0.3 by default) and keeps it unless sleep mode is on. The trainer has only the rest for weights, gradients, optimizer state and activations.",
-		Cures: []cause.Cure{
-			{Fix: "lower_gpu_memory_utilization", Title: "Let vLLM sleep while the trainer works, and lower its share", Told: "The share must still hold the weights (2 GB per billion parameters) and some KV cache.", Kind: "python", Text: "args = GRPOConfig(\"out\", use_vllm=True, vllm_mode=\"colocate\", vllm_enable_sleep_mode=True,\n    vllm_gpu_memory_utilization=0.25)   # with your other arguments", Cost: "Slower generation."},
-			{Fix: "select_gpu", Title: "Run vLLM on its own card (vllm_mode=\"server\")", Told: "Start this first, and set `vllm_mode=\"server\"` in GRPOConfig:", Kind: "shell", Text: "CUDA_VISIBLE_DEVICES=1 trl vllm-serve --model MODEL   # MODEL: the one that you train", Cost: "One card less for training."},
-			shortCompletions,
-		},
-		Sources: []string{"trl/trl/trainer/grpo_config.py", "https://github.com/huggingface/trl/issues/2688", "https://github.com/huggingface/trl/issues/4585"}, Solved: 1,
-	},
+	tuning.Colocated,
 	{
 		ID: "trl/grpo-logits", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"_get_per_token_logps", "selective_log_softmax", "grpo_trainer.py", "rloo_trainer.py"}, Figures: logitFigures,
 		Cause: cause.BatchTooLarge, Weight: cause.Decisive,
@@ -32,7 +16,7 @@ var trlCards = []cause.Card{
 		Means:    "Log probabilities need logits: completions per batch x completion length x vocabulary, in 16 and again in 32 bit. Even a 0.5B model can fill 24 GB with them.[[ {asked} is {tokens152} tokens with the vocabulary of Qwen, {tokens128} with that of Llama 3.]]",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", If: manyInBatch, Title: "Lower the batch size, raise the accumulation", Told: "Batch size x accumulation x GPUs must be divisible by `num_generations`.", Steps: smallerBatch("config", "per_device_train_batch_size=%d, gradient_accumulation_steps=%d"), Cost: "Slower; the same result."},
-			shortCompletions,
+			tuning.ShortCompletions,
 			{Fix: "efficient_attention", Title: "Use the fused loss (use_liger_kernel)", Told: "It does not store the logits as a whole:", Kind: "python", Text: "args = GRPOConfig(\"out\", use_liger_kernel=True)   # pip install liger-kernel; use_liger_loss=True in trl before 0.25", Cost: "Linux only."},
 		},
 		Sources: []string{"trl/trl/trainer/grpo_trainer.py", "https://github.com/huggingface/trl/issues/3678", "https://github.com/huggingface/trl/issues/2709", "https://github.com/huggingface/trl/issues/4585"}, Solved: 1,

@@ -112,7 +112,7 @@ var deepspeedCards = []cause.Card{
 		Not:   "A smaller batch: no sample is on the card yet.",
 		Cures: []cause.Cure{
 			{Fix: "shard_training", Title: "Use stage 3, and create the model under it", Cost: "communication between the cards", Told: "Create the `TrainingArguments` with this file before `from_pretrained`; in your own code create the model inside `with deepspeed.zero.Init():`. Each card then loads only its part.", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 3, \"offload_param\": {\"device\": \"cpu\"}}   // without offload_param if the parts fit"},
-			{Fix: "use_lora", Title: "Train a LoRA on a 4-bit model"},
+			{Fix: "use_lora", Title: "Train a LoRA on a 4-bit model", Kind: "python", Text: "from transformers import BitsAndBytesConfig   # pip install -U bitsandbytes\nfrom peft import LoraConfig, get_peft_model\n\nmodel = AutoModelForCausalLM.from_pretrained(name, quantization_config=BitsAndBytesConfig(load_in_4bit=True))   # name: as in your call\nmodel = get_peft_model(model, LoraConfig(r=16, lora_alpha=32, target_modules=\"all-linear\", task_type=\"CAUSAL_LM\"))"},
 			{Fix: "half_precision", Title: "Load it in 16 bit, if it is in 32", Cost: "Hardly any quality.", Told: "Pass `torch_dtype=torch.bfloat16` to `from_pretrained`, and turn on `bf16` in the DeepSpeed file."},
 		},
 		Sources: []string{"DeepSpeed/deepspeed/runtime/engine.py", "transformers/docs/source/en/deepspeed.md"},
@@ -127,7 +127,7 @@ var deepspeedCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", If: manyInBatch, Title: "Lower the batch size, turn on gradient checkpointing", Told: "In your TrainingArguments (`\"auto\"` in the DeepSpeed file takes the values from there):", Steps: smallerBatch("python", "gradient_checkpointing=True,\nper_device_train_batch_size=%d, gradient_accumulation_steps=%d"), Cost: "Slower; nearly the same result."},
 			{Fix: "offload_optimizer", Title: "Use the next ZeRO stage, or offload", Told: "In the DeepSpeed file:", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 3, \"offload_optimizer\": {\"device\": \"cpu\", \"pin_memory\": true}}", Cost: "Slower steps; 12 bytes of RAM a parameter."},
-			{Fix: "lower_context", Title: "Shorten the samples"},
+			{Fix: "lower_context", Title: "Shorten the samples", Cost: "what comes after the limit is cut off"},
 		},
 		Sources: []string{"DeepSpeed/docs/_pages/config-json.md", "transformers/docs/source/en/deepspeed.md"},
 	},

@@ -30,7 +30,9 @@ var systemCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "upgrade_version", Title: "Allow allocations above 4 GiB, and update the driver", Cost: "sometimes slower", Told: "Set this before the start (newer PyTorch and drivers do it by themselves). If nothing changes, use 2:", Kind: "env", Text: "export UR_L0_ENABLE_RELAXED_ALLOCATION_LIMITS=1"},
 			{Fix: "lower_batch_size", Title: "Split the tensor into pieces below 4 GiB", Cost: "some lines of code", Told: "Use a smaller batch, or chunks along the first axis (`x.split(n)`), each moved to the GPU separately."},
-			{Fix: "half_precision", If: func(c *ledger.Case) bool { return c.Asked.Bytes/2 < xpuPiece }, Title: "Or use 16 bit, if it is 32 bit now", Cost: "precision", Told: "`dtype=torch.bfloat16` halves it, to less than 4 GiB."},
+			{Fix: "half_precision", If: func(c *ledger.Case) bool {
+				return c.Asked.Bytes/2 < xpuPiece && !cures.NarrowAlready(c) && !cures.OfBytes(c)
+			}, Title: "Or use 16 bit, if it is 32 bit now", Cost: "precision", Told: "`dtype=torch.bfloat16` halves it, to less than 4 GiB."},
 			{Fix: "fix_shape", If: func(c *ledger.Case) bool { return c.Asked.Bytes/2 >= xpuPiece }, Title: "To be sure: ask for a piece just below", Cost: "free", Told: "If this runs and one of `4 * 2**30` does not, it is that limit; 16 bit then is not enough, half of {asked} is 4 GiB and more.", Kind: "python", Text: "torch.empty(4 * 2**30 - 2**20, dtype=torch.uint8, device=\"xpu\")"},
 		},
 		Sources: []string{"https://github.com/intel/intel-extension-for-pytorch/issues/325", "https://github.com/intel/compute-runtime/blob/master/programmers-guide/ALLOCATIONS_GREATER_THAN_4GB.md"},
@@ -122,7 +124,7 @@ var systemCards = []cause.Card{
 		Not:      "`PYTORCH_MPS_HIGH_WATERMARK_RATIO`, closing programs, a quantised model: the one tensor stays as large.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Lower the batch size or the input size", Cost: "slower, or less detail", Told: cures.LessInput.Told, Ways: cures.LessInput.Ways},
-			{Fix: "efficient_attention", If: cures.MayBeAttention, Title: cures.NoScores.Title, Cost: cures.NoScores.Cost, Told: cures.NoScores.Told},
+			{Fix: "efficient_attention", If: cures.MayBeAttention, Title: cures.NoScores.Title, Cost: cures.NoScores.Cost, Told: "In transformers: `attn_implementation=\"sdpa\"`. In your own code: `torch.nn.functional.scaled_dot_product_attention`. On Metal it may still store the scores; then compute them in slices. xformers and flash-attn do not run on a Mac."},
 			{Fix: "cpu_offload", Title: "Run that operation on the CPU", Cost: "slower", Told: "Change the failing line to `f(x.cpu()).to(\"mps\")`, or run the whole program on the CPU."},
 			{Fix: "upgrade_version", Title: "Update PyTorch and macOS", Cost: "half an hour", Told: "Later releases split more operations."},
 		},

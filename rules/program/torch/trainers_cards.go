@@ -11,6 +11,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
 	"github.com/oomdoc/oomdoc/rules/program/torch/ranks"
 	"github.com/oomdoc/oomdoc/rules/program/torch/rest"
+	"github.com/oomdoc/oomdoc/rules/program/torch/tuning"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -37,7 +38,7 @@ var unslothCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "lower_gpu_memory_utilization", Title: "Lower vLLM's share (gpu_memory_utilization)", Told: "The share must still hold the weights; the rest of it is KV cache. In newer releases, set UNSLOTH_VLLM_STANDBY=1 before the import: vLLM then frees its cache while training.", Kind: "python", Text: "model, tokenizer = FastLanguageModel.from_pretrained(name, max_seq_length={shorter}, load_in_4bit=True,\n    fast_inference=True, gpu_memory_utilization=0.4)   # name: as in your call", Cost: "Slower generation."},
 			{Fix: "limit_framework_preallocation", Title: "Turn off vLLM (fast_inference=False)", Kind: "python", Text: "model, tokenizer = FastLanguageModel.from_pretrained(name, max_seq_length={shorter}, load_in_4bit=True, fast_inference=False)", Cost: "Rollouts are much slower."},
-			shortCompletions,
+			tuning.ShortCompletions,
 		}, Figures: lengthFigures,
 		Sources: []string{"unsloth/unsloth/models/llama.py", "https://unsloth.ai/docs/get-started/reinforcement-learning-rl-guide/memory-efficient-rl"},
 	},
@@ -80,7 +81,8 @@ var llamaFactoryCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "lower_num_workers", Title: "Lower preprocessing_num_workers and preprocessing_batch_size", Told: "In your YAML:", Kind: "config", Text: "preprocessing_num_workers: 2\npreprocessing_batch_size: 128", Cost: "Tokenising takes longer."},
 			{Fix: "stream_dataset", Title: "Tokenise once (tokenized_path), or stream", Told: "With `tokenized_path: FOLDER`, the first run saves the result to disk and the next one starts from there. To stream:", Kind: "config", Text: "streaming: true\nmax_steps: 1000   # the length must be given then", Cost: "No epochs with streaming."},
-			{Fix: "raise_memory_limit", Title: "Raise the memory limit of the container or job"},
+			{Fix: "raise_memory_limit", If: when.Not(cures.MachineFull), Title: "Raise the memory limit of the container or job"},
+			{Fix: "add_swap", If: cures.MachineFull, Title: "Add swap: all of the machine's RAM was full"},
 		},
 		Sources: []string{"LLaMA-Factory/src/llamafactory/hparams/data_args.py"},
 	},

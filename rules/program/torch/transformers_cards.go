@@ -105,7 +105,7 @@ var loadingCards = []cause.Card{
 		Not:      "A smaller batch: the model is still being loaded.",
 		Cures: []cause.Cure{
 			{Fix: "upgrade_version", Title: "Update transformers", Cost: "some minutes", Kind: "shell", Text: "pip install --upgrade transformers accelerate"},
-			{Fix: "half_precision", If: writesCode, Title: "Load it in 16 bit (torch_dtype)", Cost: "none", Told: "It takes half of 32 bit:", Kind: "python", Text: "model = AutoModelForCausalLM.from_pretrained(name, torch_dtype=torch.bfloat16, device_map=\"auto\")   # name: as in your call"},
+			{Fix: "half_precision", If: when.All(writesCode, when.Not(cures.NarrowAlready)), Title: "Load it in 16 bit (torch_dtype)", Cost: "none", Told: "It takes half of 32 bit:", Kind: "python", Text: "model = AutoModelForCausalLM.from_pretrained(name, torch_dtype=torch.bfloat16, device_map=\"auto\")   # name: as in your call"},
 			{Fix: "load_in_4bit", If: writesCode, Title: "Load it in 4 bit", Cost: "little quality", Told: "It takes about a third of 16 bit:", Kind: "python", Text: fourBit(`"auto"`)},
 		},
 		Sources: []string{"transformers/src/transformers/modeling_utils.py", "https://github.com/huggingface/transformers/issues/37436"},
@@ -196,7 +196,7 @@ var generatingCards = []cause.Card{
 		Means:    "`device_map` splits the layers over the GPUs, but inputs and logits need extra memory on the first and the last GPU. One GPU can be full while others have room; `nvidia-smi` shows it.",
 		Cures: []cause.Cure{
 			{Fix: "balance_split", Title: "Put fewer layers on the full card (max_memory)", Told: "Give each GPU a limit that leaves some GiB free; replace the numbers by yours:", Kind: "python", Text: "model = AutoModelForCausalLM.from_pretrained(name, device_map=\"auto\", max_memory={0: \"10GiB\", 1: \"20GiB\"})   # or device_map=\"balanced_low_0\"", Cost: "None."},
-			{Fix: "lower_context", Title: "Shorten the input, lower max_new_tokens"},
+			{Fix: "lower_context", Title: "Shorten the input, lower max_new_tokens", Cost: "what comes after the limit is cut off"},
 		},
 		Sources: []string{"accelerate/src/accelerate/utils/modeling.py", "accelerate/docs/source/concept_guides/big_model_inference.md"},
 	},

@@ -93,7 +93,7 @@ var trainerCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "gradient_checkpointing", Title: "Turn off use_cache, turn on gradient checkpointing", Kind: "python", Text: "model.config.use_cache = False\nmodel.gradient_checkpointing_enable()", Cost: "About 20 to 30 % more time per step."},
 			{Fix: "lower_batch_size", If: manyInBatch, Title: "Lower the batch size, raise the accumulation", Steps: smallerBatch("config", "per_device_train_batch_size=%d, gradient_accumulation_steps=%d"), Cost: "Slower."},
-			{Fix: "lower_context"},
+			{Fix: "lower_context", Cost: "what comes after the limit is cut off"},
 		},
 		Sources: []string{"transformers/src/transformers/cache_utils.py", "https://huggingface.co/docs/transformers/perf_train_gpu_one"},
 	},

@@ -39,7 +39,7 @@ var YOLOv5 = program.Program{
 		"lower_num_workers": typed("train.py", step.Change{Flag: "--workers", Value: "2"}, step.Change{Flag: "--cache", Drop: true}),
 		"use_smaller_model": say("Start from a smaller model: yolov5m for yolov5x, yolov5s for yolov5m, yolov5n for yolov5s (`--weights yolov5s.pt`)."),
 	},
-	Titles: map[string]string{"lower_resolution": "Lower the image size (--imgsz)", "lower_batch_size": "Lower the batch size (--batch-size)", "use_smaller_model": "Train a smaller YOLOv5"},
+	Titles: map[string]string{"lower_resolution": "Lower the image size (--imgsz)", "lower_batch_size": "Lower the batch size (--batch-size)", "use_smaller_model": "Train a smaller YOLOv5", "lower_num_workers": "Use fewer data loader workers"},
 	Costs:  map[string]string{"lower_batch_size": "Slower; gradients are accumulated to 64 either way."},
 	Remedies: map[string][]cause.Remedy{
 		cause.BatchTooLarge: yoloWork, cause.TrainingStateTooLarge: yoloWork,

@@ -7,9 +7,11 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
 	"github.com/oomdoc/oomdoc/rules/program/torch/operation"
 	"github.com/oomdoc/oomdoc/rules/program/torch/tuning"
 	"github.com/oomdoc/oomdoc/rules/step"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 // trainedLength is what trainers call the length of a sample.
@@ -18,7 +20,7 @@ var trainedLength = []string{"max_seq_length", "max_length", "seq_length", "max_
 // textFigures are batch and length of the log with their halves, what the model
 // takes, and how many tokens the piece that was refused is as 32-bit logits.
 func textFigures(c *ledger.Case) map[string]string {
-	out := map[string]string{"tokens128": "", "tokens152": "", "w16": "", "full": "", "length": "", "shorter": halved(c, "2048", trainedLength...), "others": map[bool]string{true: c.Others.String()}[c.Others.Bytes >= units.GiB]}
+	out := map[string]string{"tokens128": "", "tokens152": "", "zero2": map[bool]string{true: "ZeRO-2 splits gradients and Adam's state over the GPUs, but keeps all weights on each."}[!inGemini(c)], "w16": "", "full": "", "length": "", "shorter": halved(c, "2048", trainedLength...), "others": map[bool]string{true: c.Others.String()}[c.Others.Bytes >= units.GiB]}
 	s, _ := c.Setting(trainedLength...)
 	out["length"] = s.Value
 	if c.Model != nil && c.Model.Parameters > 0 {
@@ -115,14 +117,19 @@ var megatronCards = []cause.Card{
 		cause.Cure{Fix: "shard_training", Title: "Split long sequences over GPUs (context parallel)", Told: "Double `--context-parallel-size`. With tensor parallelism also add `--sequence-parallel`.", Cost: "Communication between the GPUs."}),
 }
 
+// inGemini: the plugin that shards the weights as well is at work.
+var inGemini = cures.Near("gemini_mgr.py", "zero/gemini", "chunk/manager", "init_chunk", "gemini_ddp.py")
+
 var colossalCards = []cause.Card{
 	{
 		ID: "colossalai/placement", Kinds: refused, Said: []string{"gemini_mgr.py", "zero/gemini", "chunk/manager", "init_chunk", "gemini_ddp.py", "low_level_optim.py", "zero/sharded_optim", "strategies/colossalai.py"},
 		If: func(c *ledger.Case) bool { return !ledger.Crowded(c) }, Cause: cause.TrainingStateTooLarge, Weight: cause.Strong, Figures: textFigures, Headline: "ran out of memory in the plugin that places weights and optimizer state",
-		Means: "Full training takes about 16 bytes per parameter in all[[, {full} for {model}]]. ZeRO-2 splits gradients and Adam's state over the GPUs, but keeps all weights on each. Without offload nothing goes to RAM.",
+		Means: "Full training takes about 16 bytes per parameter in all[[, {full} for {model}]].[[ {zero2}]] Without offload nothing goes to RAM.",
 		Cures: []cause.Cure{
-			{Fix: "offload_optimizer", Title: "Move the optimizer to system memory (RAM)", Told: "Older ColossalChat scripts: `--strategy colossalai_zero2_cpu`. With the booster:", Kind: "python", Text: "plugin = LowLevelZeroPlugin(stage=2, precision=\"bf16\", cpu_offload=True)", Cost: "Slower steps; 12 bytes of RAM per parameter."},
-			{Fix: "shard_training", Title: "Shard the weights too (Gemini, ZeRO-3)", Kind: "python", Text: "plugin = GeminiPlugin(precision=\"bf16\", placement_policy=\"static\", shard_param_frac=1.0,\n                      offload_optim_frac=1.0, offload_param_frac=1.0)   # lower the fractions while it fits", Cost: "Slower steps."},
+			{Fix: "offload_optimizer", If: inGemini, Title: "Move the optimizer to system memory (RAM)", Kind: "python", Text: "plugin = GeminiPlugin(precision=\"bf16\", placement_policy=\"static\", offload_optim_frac=1.0)   # with your other arguments", Cost: "Slower steps; 12 bytes of RAM per parameter."},
+			{Fix: "cpu_offload", If: inGemini, Title: "If that is not enough: move the weights too", Told: "Add `offload_param_frac=1.0` to the same call.", Cost: "Much slower steps."},
+			{Fix: "offload_optimizer", If: when.Not(inGemini), Title: "Move the optimizer to system memory (RAM)", Told: "Older ColossalChat scripts: `--strategy colossalai_zero2_cpu`. With the booster:", Kind: "python", Text: "plugin = LowLevelZeroPlugin(stage=2, precision=\"bf16\", cpu_offload=True)", Cost: "Slower steps; 12 bytes of RAM per parameter."},
+			{Fix: "shard_training", If: when.Not(inGemini), Title: "Shard the weights too (Gemini, ZeRO-3)", Kind: "python", Text: "plugin = GeminiPlugin(precision=\"bf16\", placement_policy=\"static\", shard_param_frac=1.0,\n                      offload_optim_frac=1.0, offload_param_frac=1.0)   # lower the fractions while it fits", Cost: "Slower steps."},
 			{Fix: "use_lora", Title: "Train a LoRA", Told: "ColossalChat: `--lora_rank 8`; newer releases take a file with `--lora_config`.", Cost: "For most purposes the same result."},
 		},
 		Sources: []string{"ColossalAI/colossalai/booster/plugin/gemini_plugin.py", "ColossalAI/colossalai/booster/plugin/low_level_zero_plugin.py", "https://github.com/hpcaitech/ColossalAI/issues/3509"},

@@ -110,6 +110,7 @@ var MONAI = program.Program{
 		"lower_resolution":  say("Set `spatial_size=(64, 64, 64)` in RandCropByPosNegLabeld: it takes less than a third of 96. Use the same `roi_size` for inference."),
 		"cpu_offload":       step.Paste("python", "output = sliding_window_inference(image, roi_size, sw_batch_size=1, predictor=model,\n                                  sw_device=\"cuda\", device=\"cpu\")   # stitched in system memory"),
 		"lower_num_workers": step.Paste("python", "train_ds = CacheDataset(data=files, transform=transforms, cache_rate=0.1)   # or PersistentDataset, on disk\ntrain_loader = DataLoader(train_ds, batch_size=1, num_workers=2)"),
+		"mixed_precision":   step.Paste("python", "half = torch.bfloat16 if torch.cuda.get_device_capability()[0] >= 8 else torch.float16\nscaler = torch.amp.GradScaler(\"cuda\", enabled=half is torch.float16)\nwith torch.autocast(\"cuda\", dtype=half):\n    loss = loss_function(model(inputs), labels)   # as in your script\nscaler.scale(loss).backward()\nscaler.step(optimizer)\nscaler.update()"),
 		"use_smaller_model": say("Lower `feature_size` (SwinUNETR 48 to 24) or the `channels` of the UNet; SwinUNETR takes `use_checkpoint=True`."),
 	},
 	Remedies: map[string][]cause.Remedy{

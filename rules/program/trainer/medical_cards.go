@@ -26,7 +26,7 @@ var nnunetCards = []cause.Card{
 		If: ownCard, Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out of GPU memory while predicting a case", Figures: scores(2),
 		Means: "By default nnU-Net keeps the scores of ALL classes for the whole case on the GPU: classes x voxels x 2 bytes[[ ({asked} would be {values} million scores)]]. Many classes or a large case at fine spacing are enough. Newer releases retry with the scores in RAM.",
 		Cures: []cause.Cure{
-			{Fix: "cpu_offload", Title: "Keep the scores in system RAM (--not_on_device)", Told: "Add it to `nnUNetv2_predict`; in Python `nnUNetPredictor(perform_everything_on_device=False)`:", Kind: "text", Text: "`--not_on_device`", Cost: "Slower; same result."},
+			{Fix: "cpu_offload", Title: "Keep the scores in system RAM (--not_on_device)", Kind: "text", Text: "Add `--not_on_device` to `nnUNetv2_predict`; in Python use `nnUNetPredictor(perform_everything_on_device=False)`.", Cost: "Slower; same result."},
 			lookFirst,
 			{Fix: "lower_num_workers", Title: "If RAM runs out then: use fewer processes", Kind: "text", Text: "Add `-npp 1 -nps 1`. By default three processes prepare and three save cases at the same time.", Cost: "Slower."},
 		},

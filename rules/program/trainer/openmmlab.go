@@ -1,14 +1,26 @@
 package trainer
 
 import (
+	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
+// byEngine tells a project by MMEngine from one before it.
+func byEngine(before, since string) func(*ledger.Case) []step.Step {
+	return func(c *ledger.Case) []step.Step {
+		if cures.BeforeMMEngine(c) {
+			return say(before)(c)
+		}
+		return say(since)(c)
+	}
+}
+
 // mmSteps are those of every OpenMMLab project on MMEngine.
 var mmSteps = spelling{
-	"lower_batch_size":       say("Add `--cfg-options train_dataloader.batch_size=1` to your tools/train.py command; it is per GPU. Projects before MMEngine: `data.samples_per_gpu=1`. Lower the learning rate by the same factor."),
-	"mixed_precision":        say("Add `--amp` to your tools/train.py command. Projects before MMEngine: `fp16 = dict(loss_scale=512.0)` in the config."),
+	"lower_batch_size":       byEngine("Add `--cfg-options data.samples_per_gpu=1` to your tools/train.py command; it is per GPU. Lower the learning rate by the same factor.", "Add `--cfg-options train_dataloader.batch_size=1` to your tools/train.py command; it is per GPU. Projects before MMEngine: `data.samples_per_gpu=1`. Lower the learning rate by the same factor."),
+	"mixed_precision":        byEngine("Set `fp16 = dict(loss_scale=512.0)` in the config.", "Add `--amp` to your tools/train.py command. Projects before MMEngine: `fp16 = dict(loss_scale=512.0)` in the config."),
 	"gradient_accumulation":  config("optim_wrapper = dict(type='OptimWrapper', optimizer=optimizer, accumulative_counts=4)"),
 	"gradient_checkpointing": say("Add `--cfg-options model.backbone.with_cp=True` (ResNet, Swin and most other backbones have it)."),
 	"lower_num_workers":      say("Add `--cfg-options train_dataloader.num_workers=2 train_dataloader.persistent_workers=False` to your command; before MMEngine: `data.workers_per_gpu=2`."),
@@ -39,7 +51,7 @@ var (
 		Work: "vision", Edits: "flags", Language: "python",
 		Proofs: []string{"mmdet/models/", "mmdet/apis/", "mmdet/core/", "mmdet/datasets/", "mmdet/structures/", "mmdet/utils/", "mmdetection/", "- mmdet - INFO", "mmdet/"},
 		Steps: spelling{
-			"lower_batch_size": say("Add `--cfg-options train_dataloader.batch_size=1 --auto-scale-lr` to your tools/train.py command. The batch size is per GPU, and the learning rate adapts. MMDetection 2.x: `data.samples_per_gpu=1`."),
+			"lower_batch_size": byEngine("Add `--cfg-options data.samples_per_gpu=1` to your tools/train.py command; it is per GPU. Lower the learning rate by the same factor.", "Add `--cfg-options train_dataloader.batch_size=1 --auto-scale-lr` to your tools/train.py command. The batch size is per GPU, and the learning rate adapts. MMDetection 2.x: `data.samples_per_gpu=1`."),
 			"lower_resolution": say("In the config's train_pipeline and test_pipeline set a smaller `scale` in `Resize`, such as (1000, 600) instead of (1333, 800). MMDetection 2.x calls it `img_scale`."),
 		},
 		Like:  []*program.Program{&mmFamily, &DataAside, &Vision},

@@ -9,6 +9,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
@@ -154,7 +155,8 @@ var mmsegCards = []cause.Card{
 		Means: "Test mode 'whole' processes the full image, not the crops of training, and scales the scores of every class up to its size: classes x height x width x 4 bytes[[. With 19 classes {asked} would be an image of {megapixels} megapixels, with 150 an eighth of that]].",
 		Not:   "A smaller training batch: testing takes one image at a time.",
 		Cures: []cause.Cure{
-			{Fix: "lower_resolution", Title: "Test with a sliding window (mode=slide)", Told: "Add this to your tools/test.py command, with your config's `crop_size` instead of 512. The network then sees one crop at a time. The scores of the whole image stay on the GPU.", Kind: "text", Text: "`--cfg-options model.test_cfg.mode=slide model.test_cfg.crop_size=\"(512,512)\" model.test_cfg.stride=\"(384,384)\"`", Cost: "Slower; often slightly better."},
+			{Fix: "lower_resolution", If: cures.Through("demo"), Title: "Use a sliding window (mode=slide)", Told: "Set this in your config file, with its `crop_size` instead of 512. The network then sees one crop at a time. The scores of the whole image stay on the GPU.", Kind: "config", Text: "model = dict(test_cfg=dict(mode='slide', crop_size=(512, 512), stride=(384, 384)))", Cost: "Slower; often slightly better."},
+			{Fix: "lower_resolution", If: when.Not(cures.Through("demo")), Title: "Test with a sliding window (mode=slide)", Told: "Add this to your tools/test.py command, with your config's `crop_size` instead of 512. The network then sees one crop at a time. The scores of the whole image stay on the GPU.", Kind: "text", Text: "`--cfg-options model.test_cfg.mode=slide model.test_cfg.crop_size=\"(512,512)\" model.test_cfg.stride=\"(384,384)\"`", Cost: "Slower; often slightly better."},
 			{Fix: "use_smaller_model", Title: "Segment tiles and join the masks", Kind: "text", Text: "Cut images above about 5000 pixels per side, segment each tile, and join the label maps on the CPU (one byte per pixel).", Cost: "Some lines of code."},
 			{Fix: "cpu_offload", Title: "Run it on the CPU", Kind: "python", Text: "model = init_model(config, checkpoint, device=\"cpu\")   # as in your script; mmseg 0.x: init_segmentor", Cost: "Many times slower."},
 		},

@@ -82,7 +82,7 @@ var StyleGAN = program.Program{
 	},
 	Remedies: map[string][]cause.Remedy{cause.BatchTooLarge: ganWork, cause.TrainingStateTooLarge: ganWork, cause.ModelTooLarge: ganWork},
 	Titles:   map[string]string{"lower_batch_size": "Limit the batch of each card (--batch-gpu)", "use_smaller_model": "Use fewer feature maps (--cbase)"},
-	Costs:    map[string]string{"lower_batch_size": "Slower; below 4 also lower --mbstd-group.", "use_smaller_model": "Some quality."},
+	Costs:    map[string]string{"lower_batch_size": "Slower; below 4 also lower --mbstd-group.", "lower_resolution": "Detail in the results.", "use_smaller_model": "Some quality."},
 	Like:     []*program.Program{&Vision},
 	Cards:    ganCards,
 }

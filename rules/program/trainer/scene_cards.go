@@ -108,7 +108,7 @@ var splatCards = []cause.Card{
 	{
 		ID: "gaussian-splatting/growth", Kinds: refused, Said: []string{"densify_and_prune", "densify_and_split", "densify_and_clone", "densification_postfix", "cat_tensors_to_optimizer", "rasterize_gaussians", "gaussian_renderer/"},
 		If: func(c *ledger.Case) bool { return !ledger.Crowded(c) }, Cause: cause.TrainingStateTooLarge, Weight: cause.Decisive, Headline: "ran out of GPU memory: too many Gaussians, or too large images", Figures: grown,
-		Means: "[[{pieces} ]]Training adds Gaussians until step 15,000 (`--densify_until_iter`). Each takes about 0.9 KiB with gradient and Adam state, and more while rendering.[[ {now}]][[ The memory in use would fit at most {millions} million Gaussians, less what the images take.]]",
+		Means: "[[{pieces} ]]Training adds Gaussians until `--densify_until_iter` (default: step 15,000). Each takes about 0.9 KiB with gradient and Adam state, and more while rendering.[[ {now}]][[ The memory in use would fit at most {millions} million Gaussians, less what the images take.]]",
 		Cures: []cause.Cure{
 			{Fix: "expandable_segments", If: when.All(unusedReserve, reader.HasExpandableSegments), Title: "Turn on expandable_segments (against fragmentation)", Cost: "none"},
 			{Fix: "max_split_size", If: when.All(unusedReserve, cures.SplitEra), Title: "Set max_split_size_mb (against fragmentation)", Cost: "sometimes slower", Steps: cures.SplitSize},
@@ -142,7 +142,9 @@ var nerfCards = []cause.Card{
 	stepCard("nerfstudio/step", []string{"nerfstudio/engine/trainer.py", "nerfstudio/models/", "nerfstudio/pipelines/"},
 		"nerfacto: memory depends on rays x samples, from the first step on. splatfacto: the number of Gaussians grows until `stop-split-at`, and memory with it.",
 		"", "nerfstudio/nerfstudio/models/splatfacto.py",
-		cause.Cure{Fix: "lower_batch_size"}, cause.Cure{Fix: "cpu_offload"}, cause.Cure{Fix: "lower_resolution"}),
+		cause.Cure{Fix: "lower_batch_size"}, cause.Cure{Fix: "cpu_offload", If: when.Not(cures.Through("nerfacto.py"))},
+		cause.Cure{Fix: "lower_context", If: cures.Through("nerfacto.py"), Title: "Use fewer samples per ray", Kind: "text", Text: "Add `--pipeline.model.num-nerf-samples-per-ray 24` (default 48).", Cost: "Detail."},
+		cause.Cure{Fix: "lower_resolution"}),
 }
 
 var ganCards = []cause.Card{

@@ -72,6 +72,13 @@ var freeOthers = cause.Cure{
 	Kind: "shell", Text: "nvidia-smi", Cost: "Free; what you end loses its unsaved work.",
 }
 
+// Masks are pasted into the original image, after the network.
+var (
+	pastes          = retriedOf("paste_masks_in_image")
+	originalSmaller = cause.Cure{Fix: "lower_resolution", Title: "Downscale the image before the predictor", Told: "Half the width and height takes a quarter of the memory.", Kind: "python", Text: "im = cv2.resize(im, None, fx=0.5, fy=0.5, interpolation=cv2.INTER_AREA)   # im: what you pass to the predictor", Cost: "Coarser edges."}
+	fewerDetections = cause.Cure{Fix: "lower_batch_size", Title: "Keep fewer detections (DETECTIONS_PER_IMAGE)", Told: "Where you set up the config:", Kind: "python", Text: "cfg.TEST.DETECTIONS_PER_IMAGE = 50             # default 100\ncfg.MODEL.ROI_HEADS.SCORE_THRESH_TEST = 0.5    # default 0.05", Cost: "The weakest detections are dropped."}
+)
+
 var retried = []fact.Kind{fact.TorchRetry}
 
 var detectron2Cards = []cause.Card{
@@ -103,7 +110,8 @@ var detectron2Cards = []cause.Card{
 		Means: "One function did not fit on the GPU, so it ran on the CPU instead: same result, much slower. If the program then ended, a later step failed on the GPU, or RAM ran out (\"Killed\").",
 		Cures: []cause.Cure{
 			{Fix: "kill_stale_process", Title: "See what else uses the GPU", Told: "End an old run of yours with `kill PID`.", Kind: "shell", Text: "nvidia-smi", Cost: "Free"},
-			{Fix: "lower_batch_size"}, {Fix: "lower_resolution"},
+			cures.Only(pastes, originalSmaller), cures.Only(pastes, fewerDetections),
+			{Fix: "lower_batch_size", If: when.Not(pastes)}, {Fix: "lower_resolution", If: when.Not(pastes)},
 		},
 		Sources: []string{"detectron2/detectron2/utils/memory.py", "mmdetection/mmdet/utils/memory.py"},
 	},
@@ -112,8 +120,7 @@ var detectron2Cards = []cause.Card{
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Headline: "ran out of memory while pasting masks into the full-size image",
 		Means: "The network itself had finished. Detectron2 pastes every mask into the ORIGINAL image: objects x height x width bytes, plus up to 1 GB of working memory. 100 objects in 4000 x 6000 pixels take 2.2 GiB.",
 		Cures: []cause.Cure{
-			{Fix: "lower_resolution", Title: "Downscale the image before the predictor", Told: "Half the width and height takes a quarter of the memory.", Kind: "python", Text: "im = cv2.resize(im, None, fx=0.5, fy=0.5, interpolation=cv2.INTER_AREA)   # im: what you pass to the predictor", Cost: "Coarser edges."},
-			{Fix: "lower_batch_size", Title: "Keep fewer detections (DETECTIONS_PER_IMAGE)", Told: "Where you set up the config:", Kind: "python", Text: "cfg.TEST.DETECTIONS_PER_IMAGE = 50             # default 100\ncfg.MODEL.ROI_HEADS.SCORE_THRESH_TEST = 0.5    # default 0.05", Cost: "The weakest detections are dropped."},
+			originalSmaller, fewerDetections,
 			{Fix: "cpu_offload", Title: "Paste the masks on the CPU", Told: "In detectron2/modeling/postprocessing.py, at the start of `detector_postprocess`: `results = results.to(\"cpu\")`.", Cost: "Somewhat slower; RAM for the masks."},
 		},
 		Sources: []string{"detectron2/detectron2/layers/mask_ops.py", "detectron2/detectron2/utils/memory.py", "detectron2/detectron2/config/defaults.py"},

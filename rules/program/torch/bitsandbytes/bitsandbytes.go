@@ -19,7 +19,7 @@ var Cards = []cause.Card{
 		ID: "pytorch/bitsandbytes-native", Kinds: []fact.Kind{fact.BitsAndBytes}, If: func(c *ledger.Case) bool { return len(c.Stack) <= 2 && !c.Training() && !managedMemory(c) },
 		Cause: cause.Unknown, Weight: cause.Strong,
 		Headline: "ran out of GPU memory in bitsandbytes",
-		Means:    "bitsandbytes (8- and 4-bit models, 8-bit optimizers) got \"out of memory\" from CUDA. Its message has no sizes, so the GPU may have been full with this program or with others. A path such as `D:\\a` belongs to the machine that built the package.",
+		Means:    "bitsandbytes (8- and 4-bit models, 8-bit optimizers) got \"out of memory\" from CUDA. Its message has no sizes, so the GPU may have been full with this program or with others. A path such as `D:\\a` or `/home/runner/work` belongs to the machine that built the package.",
 		Cures: []cause.Cure{
 			{Fix: "close_other_apps", Title: "Free the GPU, and watch it while you try again", Told: "Close browser, games and other AI programs, and end leftover python processes. If memory fills up before it fails, continue with the next step; if not, update bitsandbytes.", Kind: "shell", Text: "nvidia-smi -l 1", Cost: "Free."},
 			{Fix: "lower_context", Title: "Shorten the prompt, or lower the batch size", Ways: []cause.Way{

@@ -45,7 +45,7 @@ var (
 	}
 	// Lighter is what stays from step to step, made smaller.
 	Lighter = cause.Cure{
-		Fix: "use_smaller_model", Title: "Use 16 bit, offloading or a smaller model", Cost: "little quality", If: when.Not(when.Any((*ledger.Case).Training, ledger.Before2020)),
+		Fix: "use_smaller_model", Title: "Use [[{sixteen_or}]]offloading or a smaller model", Cost: "little quality", If: when.Not(when.Any((*ledger.Case).Training, ledger.Before2020)),
 		Told: "[[{any_lighter}]]", Ways: []cause.Way{
 			{For: fix.Using, Text: "{lighter_using}"},
 			{For: fix.Pictures, Text: "{lighter_pictures}"},

@@ -106,12 +106,12 @@ const whenItFails = "If it worked before, restart the program or notebook kernel
 
 // lighter puts in how what stays from step to step becomes smaller.
 func lighter(c *ledger.Case, figures map[string]string) {
-	out := map[string]string{"any_lighter": "", "lighter_using": "`model.half()`", "lighter_pictures": figures["offload"], "lighter_training": figures["cheaper"]}
+	out := map[string]string{"sixteen_or": "16 bit, ", "any_lighter": "", "lighter_using": "`model.half()`", "lighter_pictures": figures["offload"], "lighter_training": figures["cheaper"]}
 	if bits := figures["bits"]; bits != "" {
 		out["lighter_using"] += "; " + bits
 	}
 	if out["lighter_using"] += "; or the next smaller model."; ledger.Has(c, fact.MixedPrecision) || NarrowAlready(c) {
-		out["lighter_using"] = "the next smaller model, or part of it in RAM (offloading)."
+		out["lighter_using"], out["sixteen_or"] = "the next smaller model, or part of it in RAM (offloading).", ""
 	}
 	if files := figures["files"]; out["lighter_pictures"] != "" && files != "" {
 		out["lighter_pictures"] += "; " + files

@@ -35,7 +35,7 @@ var LastCards = []cause.Card{
 		Means:    "PyTorch puts each tensor shared between processes (`share_memory_()`, queues, DataLoader workers) into a file in /dev/shm. {asked} is too little to fill RAM. Linux allows a process 65,530 such mappings by default (`vm.max_map_count`); the last number in the file name counts them. If that number is low, /dev/shm or RAM is full instead.",
 		Not:      "A smaller model or 16 bit, if the limit is reached: it counts tensors, not bytes.",
 		Cures: []cause.Cure{
-			{Fix: "raise_memory_limit", Title: "Raise vm.max_map_count", Cost: "free", Told: "Run it on the host, also for a container. The setting in /etc/sysctl.d/99-map.conf survives a restart. `df -h /dev/shm` shows whether that is full instead.", Kind: "shell", Text: "sysctl vm.max_map_count; df -h /dev/shm\nsudo sysctl -w vm.max_map_count=1048576"},
+			{Fix: "raise_memory_limit", Title: "Raise vm.max_map_count", Cost: "free", Told: "Run it on the host, also for a container. `df -h /dev/shm` shows whether that is full instead. To keep the setting after a restart, put `vm.max_map_count=1048576` into /etc/sysctl.d/99-map.conf.", Kind: "shell", Text: "sysctl vm.max_map_count; df -h /dev/shm\nsudo sysctl -w vm.max_map_count=1048576"},
 			{Fix: "lower_num_workers", Title: "Or share fewer and larger tensors", Cost: "some lines of code", Told: "Use one tensor with a row per buffer instead of many small ones, or fewer actors or workers."},
 		},
 		Sources: []string{"pytorch/aten/src/ATen/MapAllocator.cpp", "https://www.kernel.org/doc/html/latest/admin-guide/sysctl/vm.html"},

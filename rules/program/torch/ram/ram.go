@@ -3,11 +3,10 @@
 package ram
 
 import (
-	"slices"
-	"strings"
-
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -52,8 +51,8 @@ var Cards = []cause.Card{
 		Not:      "Freeing GPU memory: this is system RAM.",
 		Cures: []cause.Cure{
 			{Fix: "lower_context", Title: "Truncate the texts to the model's length", Told: "BERT, RoBERTa and DeBERTa take 512 tokens. Change every tokenizer call, also inside `map`:", Kind: "python", Text: "tokens = tokenizer(texts, truncation=True, max_length=512)   # texts: as in your own call", Cost: "the rest of each text is lost"},
-			{Fix: "lower_batch_size", Title: "Or split long texts into chunks", Told: "Pass `truncation=True, max_length=512, stride=64, return_overflowing_tokens=True` to the tokenizer, and run the chunks at batch size 1.", Cost: "Slower"},
-			{Fix: "efficient_attention", Title: "Use fused attention (sdpa)", Told: "Pass `attn_implementation=\"sdpa\"` to `from_pretrained`. Not every model supports it; DeBERTa does not.", Cost: "None"},
+			{Fix: "lower_batch_size", Title: "Or split long texts into chunks", Told: "Pass `truncation=True, max_length=512, stride=64, return_overflowing_tokens=True` to the tokenizer, and run the chunks at batch size 1: half the batch takes half of the scores.", Cost: "Slower"},
+			{Fix: "efficient_attention", If: when.Not(inDeBERTa), Title: "Use fused attention (sdpa)", Told: "Pass `attn_implementation=\"sdpa\"` to `from_pretrained`. Not every model supports it.", Cost: "None"},
 		},
 		Sources: []string{"transformers/src/transformers/models/deberta/modeling_deberta.py", "https://huggingface.co/docs/transformers/pad_truncation"},
 	},
@@ -105,6 +104,10 @@ var Cards = []cause.Card{
 const longest = 1 << 20
 
 func atLeastGiB(c *ledger.Case) bool { return ledger.Requested(c) >= units.GiB }
+
+func inDeBERTa(c *ledger.Case) bool {
+	return slices.ContainsFunc(ledger.Trace(c), func(f fact.Code) bool { return strings.Contains(f.File, "deberta") })
+}
 
 // scoreFigures take the length out of the size of square scores, where it is odd
 // and so shows: everything else in the product mostly is not.

@@ -79,7 +79,8 @@ func layerFigures(c *ledger.Case) map[string]string {
 			out["general"] = "Hardly any machine has that much, so the size itself is probably wrong: an input that was not found or not read (an empty list of images, a damaged file), a count that was never set, or a wrong shape."
 		}
 	}
-	if !smallEnoughForSwap(c) {
+	if out["swaps"] = "swap"; !smallEnoughForSwap(c) {
+		out["swaps"] = ""
 		out["swap"] = "Swap or a page file: for " + c.Asked.String() + " in one piece they are far too slow."
 	}
 	if n := ledger.Requested(c); n >= units.GiB {
@@ -135,7 +136,7 @@ var RefusedCards = []cause.Card{
 			{Fix: "stream_dataset", If: when.Not(wholeVideo), Title: "Convert one sample at a time instead of the whole array", Cost: "a few lines", Told: "`torch.from_numpy` shares the array instead of copying it. Create arrays as float32, not float64.", Kind: "python", Text: "x = torch.from_numpy(array)    # the array's own memory; torch.tensor and FloatTensor copy\n# in the data set's __getitem__:  return x[i].float()"},
 			{Fix: "lower_resolution", If: when.Not(smallEnoughForSwap), Title: "Use less of the data, or keep it on disk", Cost: "detail, or slower reading", Told: "Use fewer samples or frames, or a lower resolution. On disk: fill `np.lib.format.open_memmap(path, mode=\"w+\", dtype=np.float16, shape=shape)` in parts, and read it with `np.load(path, mmap_mode=\"r\")`."},
 			{Fix: "raise_pagefile", If: when.All(saysWindows, smallEnoughForSwap), Title: "Enlarge the page file", Cost: "slow while in use; a restart", Told: "Windows+R, `SystemPropertiesAdvanced`, Performance: Settings, Advanced, Virtual memory, Change. Windows hands out at most RAM plus page file."},
-			{Fix: "raise_memory_limit", If: when.Not(saysWindows), Title: "Check RAM and limits (free -h, ulimit -v)", Cost: "free", Told: "If little RAM is available, delete earlier copies (`del`), close the largest programs, or add RAM or swap. If much is available, a limit was reached: `ulimit -v`, strict overcommit, or a container's.", Kind: "shell", Text: "free -h; ulimit -v; sysctl vm.overcommit_memory; ps aux --sort=-rss | head -5"},
+			{Fix: "raise_memory_limit", If: when.Not(saysWindows), Title: "Check RAM and limits (free -h, ulimit -v)", Cost: "free", Told: "If little RAM is available, delete earlier copies (`del`), close the largest programs, or add RAM[[ or {swaps}]]. If much is available, a limit was reached: `ulimit -v`, strict overcommit, or a container's.", Kind: "shell", Text: "free -h; ulimit -v; sysctl vm.overcommit_memory; ps aux --sort=-rss | head -5"},
 			{Fix: "fix_shape", Title: "Print the shape, if you expect a smaller array", Cost: "a minute", Kind: "python", Text: "print(array.shape, array.dtype, array.nbytes / 2**30, \"GiB\")   # array: what goes into that line"},
 		},
 		Sources: []string{cpuAllocator, "https://docs.pytorch.org/docs/stable/generated/torch.from_numpy.html", "https://docs.pytorch.org/docs/stable/generated/torch.tensor.html"},

@@ -4,6 +4,7 @@ package rest
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -92,8 +93,9 @@ var Figures = []cause.Card{
 		ID: "pytorch/contexts-on-first-card", Kinds: cures.Allocators, Among: []string{cause.DeviceImbalance}, If: func(c *ledger.Case) bool {
 			return clues.BareContexts(c).Weight > cause.None && !clues.RanksOnOneCard(c)
 		},
-		Means: "{seen}[[ {decides}]] A rank opens one on GPU {gpu} if it touches CUDA before it has chosen its own card: a tensor on `cuda`, a checkpoint loaded without `map_location`, `empty_cache()`.",
-		Not:   "Ending these processes, if they are ranks of the same job.",
+		Headline: "ran out of memory on GPU {gpu}, where other ranks probably hold memory too",
+		Means:    "{seen}[[ {decides}]] A rank opens one on GPU {gpu} if it touches CUDA before it has chosen its own card: a tensor on `cuda`, a checkpoint loaded without `map_location`, `empty_cache()`.",
+		Not:      "Ending these processes, if they are ranks of the same job.",
 		Cures: []cause.Cure{
 			{Fix: "select_gpu", Title: "Set each rank's GPU first", Cost: "free", Told: "Run this before anything else uses CUDA, and load checkpoints with `torch.load(..., map_location=\"cpu\")`:", Kind: "python", Text: "torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))"},
 			{Fix: "lower_batch_size", Title: "Lower the batch size a little", Cost: "slower", Told: cures.AnyWork, Ways: cures.LessAtOnce},
@@ -107,13 +109,20 @@ var Figures = []cause.Card{
 		Means: "[[{seen} ]]Free memory on one card cannot be used for another card's share. So batches or layers must be distributed by what each card has.",
 		Not:   "Ending other programs on the cards that are not full.",
 		Cures: []cause.Cure{
-			{Fix: "select_gpu", If: unevenCards, Title: "Leave out the small GPU", Cost: "fewer GPUs", Told: "Lower the total batch size by one GPU's share.", Kind: "shell", Text: "nvidia-smi --query-gpu=index,name,memory.total --format=csv\nexport CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=0,1   # the numbers of the large ones"},
+			{Fix: "select_gpu", If: unevenCards, Title: "Leave out the small GPU", Cost: "fewer GPUs", Told: "Lower the total batch size by one GPU's share.", Kind: "shell", Text: "nvidia-smi --query-gpu=index,name,memory.total --format=csv\nexport CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES={large}   # the numbers of all large ones, such as 0,2"},
 			{Fix: "balance_split", If: unevenCards, Title: "Or use DistributedDataParallel", Cost: "some lines of code", Told: "Unlike DataParallel, it allows a smaller batch on the small GPU and does not gather results on the first one."},
 			{Fix: "balance_split", If: when.Not(unevenCards)},
 			{Fix: "lower_batch_size", Title: "Or lower the batch size until the fullest GPU can hold it", Cost: "slower", Told: cures.AnyWork, Ways: cures.LessAtOnce},
 			cures.CheaperTraining,
 		},
-		Figures: seen(cause.DeviceImbalance), Sources: []string{cures.AllocatorSource, "pytorch/torch/nn/parallel/data_parallel.py"},
+		Figures: func(c *ledger.Case) map[string]string {
+			figures := seen(cause.DeviceImbalance)(c)
+			figures["large"] = "0"
+			if s := c.Signal("uneven_cards"); s != nil && strings.Contains(s.Text, "exclude GPU 0 ") {
+				figures["large"] = "1"
+			}
+			return figures
+		}, Sources: []string{cures.AllocatorSource, "pytorch/torch/nn/parallel/data_parallel.py"},
 	},
 	{
 		ID: "pytorch/pieces-or-need", Kinds: cures.Allocators, Among: []string{cause.Fragmentation}, If: ledger.OnCard,
@@ -233,7 +242,9 @@ func pieceFigures(c *ledger.Case) map[string]string {
 	if c.Slack.Has() && c.Asked.Has() {
 		figures["unused"] = c.Slack.String() + " of PyTorch's reserved memory is unused, but split into pieces (fragmentation)"
 		switch {
-		case c.Free.Has() && c.Free.Bytes >= c.Asked.Bytes:
+		case c.Free.Has() && c.Free.Bytes > c.Asked.Bytes:
+			figures["unused"] += ", and " + c.Free.String() + " was free when the message was written, more than the " + c.Asked.String() + " asked for."
+		case c.Free.Has() && c.Free.Bytes == c.Asked.Bytes:
 			figures["unused"] += ", and " + c.Free.String() + " was free when the message was written, as much as was asked for."
 		case c.Slack.Bytes >= c.Asked.Bytes:
 			figures["unused"] += ", more than the " + c.Asked.String() + " that was refused."

@@ -97,8 +97,9 @@ var computing = []cause.Card{
 		Means:    "`deepcopy` makes a second copy of all weights of [[`{of}`]] on the same GPU. It failed at one of them, of {asked}.",
 		Not:      "{settings}.",
 		Cures: []cause.Cure{
-			{Fix: "cpu_offload", Title: "Keep the copy in system RAM", Cost: "none", Told: "If you only store the best weights, for `load_state_dict` later:", Kind: "python", Text: "best = dict((k, v.detach().cpu().clone()) for k, v in {model}.state_dict().items())"},
-			{Fix: "half_precision", Title: "For an EMA, target or teacher network: make the copy lighter", Cost: "little", Told: "Call `requires_grad_(False)` on it, and `.half()` if it only predicts. An EMA can stay in system RAM and be updated every ten steps."},
+			{Fix: "cpu_offload", If: of(statement.averages), Title: "Keep the copy in system RAM", Cost: "slower updates", Told: "Update it every ten steps. Or leave it on the GPU, with `requires_grad_(False)` and, if it only predicts, `.half()`.", Kind: "python", Text: "second = copy.deepcopy({model}.cpu())   # second: your name for it\n{model}.to(device)"},
+			{Fix: "cpu_offload", If: of(func(s statement) bool { return !s.averages() }), Title: "Keep the copy in system RAM", Cost: "none", Told: "If you only store the best weights, for `load_state_dict` later:", Kind: "python", Text: "best = dict((k, v.detach().cpu().clone()) for k, v in {model}.state_dict().items())"},
+			{Fix: "half_precision", If: of(func(s statement) bool { return !s.averages() }), Title: "For an EMA, target or teacher network: make the copy lighter", Cost: "little", Told: "Call `requires_grad_(False)` on it, and `.half()` if it only predicts. An EMA can stay in system RAM and be updated every ten steps."},
 			{Fix: "use_smaller_model", Title: "Or use a smaller network", Cost: "quality", Told: "In 32-bit training with Adam, each parameter takes 16 bytes, and the copy 4 more."},
 		},
 		Figures: figures(func(_ *ledger.Case, s statement, out map[string]string) {

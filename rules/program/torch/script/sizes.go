@@ -81,7 +81,7 @@ func uselessFreeing(c *ledger.Case) string {
 	if !cures.Freed(c) || c.Training() || !alone(c) {
 		return ""
 	}
-	return "They are off already, as the traceback shows (`decorate_context`, or the line itself)."
+	return "Gradients are off already, as the traceback shows."
 }
 
 // uselessBatch says why a smaller batch cannot help: the matrix is of the whole

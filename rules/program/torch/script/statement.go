@@ -211,6 +211,9 @@ func (s statement) copied() (of string, ok bool) {
 	return of, true
 }
 
+// averages: what it copies is to follow the network in training.
+func (s statement) averages() bool { return s.says("ema", "target", "teacher", "shadow", "momentum") }
+
 // losses are PyTorch's functions that compare scores with classes.
 var losses = []string{"cross_entropy", "nll_loss", "log_softmax", "cross_entropy_loss", "binary_cross_entropy_with_logits"}
 

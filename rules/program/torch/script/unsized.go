@@ -98,7 +98,7 @@ var unsizedCards = []cause.Card{{
 	Cures: []cause.Cure{
 		{Fix: "lower_resolution", If: when.All(onPictures, eighth), Title: "Use smaller images, one at a time", Cost: "detail", Told: "Half the width and height takes a quarter of the memory. Or cut large images into tiles and merge the results on the CPU."},
 		{Fix: "inference_mode", Title: "Turn gradients off, if they are on", Cost: "none", Told: "`model.eval()` is not enough.", Kind: "python", Text: "with torch.no_grad():   # around the loop, or @torch.no_grad() above the function\n    ..."},
-		{Fix: "lower_resolution", If: when.All(onPictures, when.Not(eighth)), Title: "Use smaller images, one at a time", Cost: "detail", Told: "Batch size 1. Half the width and height takes a quarter of the memory. Or cut large images into tiles."},
+		{Fix: "lower_resolution", If: when.All(onPictures, when.Not(eighth)), Title: "Use smaller images, one at a time", Cost: "detail", Told: "Half the width and height takes a quarter of the memory. Use batch size 1, or cut large images into tiles."},
 		{Fix: "lower_batch_size", If: when.Not(onPictures), Title: "Pass less at a time", Cost: "slower", Told: "Use batch size 1 and shorter inputs. Move each result to system RAM with `.cpu()`."},
 		{Fix: "half_precision", Title: "Use 16 bit", Cost: "hardly any quality", Told: "`model.half()` and `x.half()` halve weights and activations."},
 	},

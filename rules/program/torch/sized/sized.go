@@ -77,6 +77,15 @@ func wholly(c *ledger.Case) bool {
 	return !ledger.Has(c, fact.Adapters) && unsharded(c) && c.Training() && ledger.Named(c).Parameters*8 > c.Total.Bytes
 }
 
+// perIn4 is how many bytes a parameter takes in 4 bit, by this model where that is
+// known: its embeddings stay in 16 bit.
+func perIn4(c *ledger.Case, n int64) float64 {
+	if weights := in(c, "nf4"); weights > 0 && n > 0 {
+		return float64(weights) / float64(n)
+	}
+	return 0.6
+}
+
 // figures are what the model takes, loaded and trained.
 func figures(c *ledger.Case) map[string]string {
 	out := cures.Scene(c)
@@ -89,7 +98,7 @@ func figures(c *ledger.Case) map[string]string {
 	}
 	out["state8"], out["state16"] = units.Amount(8*n), units.Amount(16*n)
 	room := max(c.Total.Bytes-ledger.BesideWeights, 0)
-	out["may16"], out["may4"] = fmt.Sprintf("%.0f", float64(room)/2e9), fmt.Sprintf("%.0f", float64(room)/0.6e9)
+	out["may16"], out["may4"] = fmt.Sprintf("%.0f", float64(room)/2e9), fmt.Sprintf("%.0f", float64(room)/1e9/perIn4(c, n))
 	out["wide"], out["verdict"] = "", "In 16 bit the weights fit."
 	if wide(c) {
 		out["wide"] = "The program already holds more than that, so they are in 32 bit, or a second copy is loaded."

@@ -4,6 +4,7 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
@@ -58,7 +59,7 @@ func bankFigures(c *ledger.Case) map[string]string {
 		if rows := int64(math.Sqrt(float64(c.Asked.Bytes) / 4)); rows > 5000 {
 			out["square"] += " " + c.Asked.String() + " fits about " + ledger.Thousands(rows/100*100) + " patches, or " + strconv.FormatInt(rows/784, 10) + " such images."
 			if c.Total.Has() {
-				out["enough"] = "A third of them would take " + strconv.FormatInt((rows/3)*(rows/3)*4>>30, 10) + " GiB."
+				out["enough"] = "A third of them would take " + units.Amount(c.Asked.Bytes/9) + "."
 			}
 		}
 	}

@@ -125,3 +125,24 @@ var FourModels = cause.Card{
 	},
 	Sources: []string{"https://github.com/OpenRLHF/OpenRLHF/blob/v0.4.0/openrlhf/cli/train_ppo.py", "https://github.com/OpenRLHF/OpenRLHF/issues/398", "https://github.com/OpenRLHF/OpenRLHF/issues/858"},
 }
+
+var ShortCompletions = cause.Cure{
+	Fix: "lower_context", Title: "Shorten the completions (max_completion_length)", Told: "Logits, KV cache and activations all grow with them.",
+	Kind: "python", Text: "args = GRPOConfig(\"out\", max_completion_length=512)   # or half of yours; with your other arguments", Cost: "Longer answers are cut.",
+}
+
+// Colocated is about an engine on the cards of training. Only one in sleep mode
+// allocates through cumem.py.
+var Colocated = cause.Card{
+	ID: "trl/colocated-vllm", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"vllm_generation", "colocate", "llm.wake_up", "cumem", "self.llm.generate", "self.llm = LLM("},
+	Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
+	Headline: "ran out of memory where vLLM and the trainer share a card",
+	Means:    "In colocate mode (the default from trl 1.0 on), vLLM takes a share of the whole card (0.3 by default) and keeps it unless sleep mode is on. The trainer has only the rest for weights, gradients, optimizer state and activations.",
+	Cures: []cause.Cure{
+		{Fix: "lower_gpu_memory_utilization", If: cures.Near("cumem", "llm.wake_up"), Title: "Lower vLLM's share", Told: "Sleep mode is on already. The share must still hold the weights (2 GB per billion parameters) and some KV cache.", Kind: "python", Text: "args = GRPOConfig(\"out\", use_vllm=True, vllm_mode=\"colocate\", vllm_enable_sleep_mode=True,\n    vllm_gpu_memory_utilization=0.25)   # or less than yours; with your other arguments", Cost: "Slower generation."},
+		{Fix: "lower_gpu_memory_utilization", If: when.Not(cures.Near("cumem", "llm.wake_up")), Title: "Let vLLM sleep while the trainer works, and lower its share", Told: "The share must still hold the weights (2 GB per billion parameters) and some KV cache.", Kind: "python", Text: "args = GRPOConfig(\"out\", use_vllm=True, vllm_mode=\"colocate\", vllm_enable_sleep_mode=True,\n    vllm_gpu_memory_utilization=0.25)   # with your other arguments", Cost: "Slower generation."},
+		{Fix: "select_gpu", Title: "Run vLLM on its own card (vllm_mode=\"server\")", Told: "Set `vllm_mode=\"server\"` in GRPOConfig, and start this first.", Kind: "shell", Text: "CUDA_VISIBLE_DEVICES=1 trl vllm-serve --model MODEL", Cost: "One card less for training."},
+		ShortCompletions,
+	},
+	Sources: []string{"trl/trl/trainer/grpo_config.py", "https://github.com/huggingface/trl/issues/2688", "https://github.com/huggingface/trl/issues/4585"}, Solved: 1,
+}
