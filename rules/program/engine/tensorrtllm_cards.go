@@ -153,14 +153,9 @@ var trtSmallerCache = cause.Cure{
 }
 
 var trtSplit = cause.Cure{
-	Fix: "multi_gpu", Title: "Split the weights over two GPUs", If: when.Not(trtRanked), Told: "Each then holds half of the weights and the KV cache. For `trtllm-serve` add:",
-	Kind: "config", Text: "--tp_size 2", Cost: "needs a second GPU",
+	Fix: "multi_gpu", Title: "Split the weights over more GPUs", Told: "With two, each holds half of the weights and the KV cache. If it runs on several already (`RANK 1` or higher in the log), use twice as many. For `trtllm-serve` add:",
+	Kind: "config", Text: "--tp_size 2", Cost: "needs more GPUs",
 }
-
-// trtMore is for a job that runs on several GPUs already.
-var trtMore = cause.Cure{Fix: "multi_gpu", Title: "Or split the weights over more GPUs than now", If: trtRanked, Told: "Raise `--tp_size` (with `trtllm-serve`) to twice its number.", Cost: "needs more GPUs"}
-
-func trtRanked(c *ledger.Case) bool { return strings.HasPrefix(c.Failure.Source, "rank") }
 
 var trtQuant = cause.Cure{
 	Fix: "use_lower_quant", Title: "Serve a quantised checkpoint",
@@ -206,7 +201,7 @@ var trtCards = []cause.Card{
 		Headline: "did not start: the weights do not fit in GPU memory",
 		Means:    "It failed while loading the weights.[[ This process already holds {mine} of {total}.]] Buffers and KV cache come later.",
 		Not:      "`--free_gpu_memory_fraction` or `--max_seq_len`: the KV cache comes after the weights.",
-		Cures:    []cause.Cure{trtSplit, trtQuant, trtMore, {Fix: "close_other_apps", Title: "Check what else is on the GPU", Kind: "shell", Text: look, Cost: "free"}},
+		Cures:    []cause.Cure{trtQuant, trtSplit, {Fix: "close_other_apps", Title: "Check what else is on the GPU", Kind: "shell", Text: look, Cost: "free"}},
 		Sources:  []string{trtCreator, trtServe},
 	},
 	trtLoading, trtGraphs,
