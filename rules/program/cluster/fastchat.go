@@ -57,9 +57,6 @@ func fastchatShare(c *ledger.Case) map[string]string {
 	return map[string]string{"each": strconv.Itoa(max(1, int(total*2/3>>30)))}
 }
 
-// fastchatSplit: it runs on several GPUs already.
-func fastchatSplit(c *ledger.Case) bool { return ledger.IntSetting(c, "num_gpus") > 1 }
-
 // fastchatWeights is what the weights take at 16 bit, by the model's name.
 func fastchatWeights(c *ledger.Case) map[string]string {
 	w, ok := ledger.WeightsIn(c, "bf16")
@@ -94,8 +91,7 @@ var fastchatCards = []cause.Card{
 		Not:      "PyTorch's allocator settings: the memory is in use.",
 		Cures: []cause.Cure{
 			{Fix: "load_in_8bit", Title: "Load it in 8 bit", Told: "A 7B model is then 7 GB. If that is still too much on one GPU, add `--cpu-offloading` (Linux):", Kind: "config", Text: "--load-8bit", Cost: "slower, hardly any quality"},
-			{Fix: "multi_gpu", Title: "Or spread it evenly over your GPUs", If: fastchatSplit, Told: "This limits the weights on each GPU, so that the first keeps room:", Kind: "config", Text: "--max-gpu-memory {each}GiB", Cost: "a little slower"},
-			{Fix: "multi_gpu", Title: "Or spread it evenly over two GPUs", If: when.Not(fastchatSplit), Told: "The second option limits the weights on each GPU, so that the first keeps room:", Kind: "config", Text: "--num-gpus 2 --max-gpu-memory {each}GiB", Cost: "needs a second GPU"},
+			{Fix: "multi_gpu", Title: "Or spread it evenly over two GPUs", Told: "`--num-gpus 2` alone fills the first one. The second option limits the weights on each, so that the first keeps room:", Kind: "config", Text: "--num-gpus 2 --max-gpu-memory {each}GiB", Cost: "needs two GPUs"},
 			{Fix: "lower_context", Title: "Or start a new conversation", Told: "If it failed after some turns, the KV cache of the conversation has grown. `!!reset` clears it.", Cost: "the history is lost"},
 		},
 		Sources: []string{"https://github.com/lm-sys/FastChat/blob/main/fastchat/model/model_adapter.py", "https://github.com/lm-sys/FastChat/blob/main/fastchat/serve/cli.py"},

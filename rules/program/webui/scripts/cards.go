@@ -72,7 +72,7 @@ func kohyaSwapped(c *ledger.Case) string {
 
 var (
 	kohyaLean = cause.Cure{
-		Fix: "lower_batch_size", Title: "Use batch size 1, gradient checkpointing, 8-bit Adam", Cost: "About a third slower.",
+		Fix: "lower_batch_size", Title: "Use batch size 1, gradient checkpointing, 8-bit Adam", Cost: "About a third slower.", If: kohyaBatch,
 		Steps: kohyaAdds(step.Change{Flag: "--train_batch_size", Value: "1"}, step.Change{Flag: "--gradient_checkpointing"}, step.Change{Flag: "--optimizer_type", Value: "AdamW8bit"}, step.Change{Flag: "--sdpa"}),
 	}
 	// kohyaAdam is for a log that shows a batch of one already.
