@@ -1,6 +1,8 @@
 package cluster
 
 import (
+	"strconv"
+
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
@@ -65,7 +67,7 @@ var Chatchat = program.Program{
 var (
 	chatchatFourBit = cause.Cure{Fix: "use_lower_quant", Title: "Load a 4-bit version of the model", Cost: "slight loss of quality", Told: "It needs about 0.6 GB per billion parameters. In configs/model_config.py put the folder of its Int4 (GPTQ) version into `MODEL_PATH[\"llm_model\"]` and its name into `LLM_MODELS`."}
 	chatchatEight   = cause.Cure{Fix: "load_in_8bit", Title: "Or load it in 8 bit", Cost: "slower", Told: "It needs half of 16 bit. In configs/server_config.py, `FSCHAT_MODEL_WORKERS`, below `\"default\"`:", Kind: "config", Text: "\"load_8bit\": True,"}
-	chatchatSplit   = cause.Cure{Fix: "multi_gpu", Title: "Or split it over two GPUs", Cost: "needs a second GPU", Told: "In configs/server_config.py, `FSCHAT_MODEL_WORKERS`, below `\"default\"` (20 GiB is for GPUs with 24 GB):", Kind: "config", Text: "\"gpus\": \"0,1\", \"num_gpus\": 2, \"max_gpu_memory\": \"20GiB\","}
+	chatchatSplit   = cause.Cure{Fix: "multi_gpu", Title: "Or split it over two GPUs", Cost: "needs a second GPU", Told: "In configs/server_config.py, `FSCHAT_MODEL_WORKERS`, below `\"default\"`; leave a sixth of each GPU free:", Kind: "config", Text: "\"gpus\": \"0,1\", \"num_gpus\": 2, \"max_gpu_memory\": \"{each}GiB\","}
 	chatchatSearch  = cause.Cure{Fix: "cpu_offload", Title: "Move the embedding model to the CPU", Cost: "slower search", Told: "Set `EMBEDDING_DEVICE = \"cpu\"` in configs/model_config.py. That frees about 1 GiB with the large ones; alone it is not enough if the weights do not fit."}
 	chatchatShort   = cause.Cure{Fix: "lower_context", Title: "Ask with less history and fewer documents", Cost: "the model sees less", Told: "Lower `HISTORY_LEN` in configs/model_config.py, set `VECTOR_SEARCH_TOP_K = 2` (in 0.2 in kb_config.py), or start a new conversation."}
 )
@@ -73,7 +75,10 @@ var (
 // chatchatFigures are the model's name, its weights at 16 bit, and the card where
 // that is more than it has.
 func chatchatFigures(c *ledger.Case) map[string]string {
-	out := map[string]string{"model": "the model", "at16": "", "too_small": ""}
+	out := map[string]string{"model": "the model", "at16": "", "too_small": "", "each": "20"} // of 24
+	if total := ledger.SizeOf(c.F().Total); total > 0 {
+		out["each"] = strconv.FormatInt(max(1, total*5/6>>30), 10)
+	}
 	if c.Model != nil && c.Model.Name != "" {
 		out["model"] = c.Model.Name
 	}

@@ -50,7 +50,11 @@ var FastChat = program.Program{
 
 // fastchatShare is what of a card weights may take: two thirds.
 func fastchatShare(c *ledger.Case) map[string]string {
-	return map[string]string{"each": strconv.Itoa(max(1, int(ledger.SizeOf(c.F().Total)*2/3>>30)))}
+	total := ledger.SizeOf(c.F().Total)
+	if total == 0 {
+		total = 24 << 30
+	}
+	return map[string]string{"each": strconv.Itoa(max(1, int(total*2/3>>30)))}
 }
 
 // fastchatWeights is what the weights take at 16 bit, by the model's name.
@@ -87,20 +91,20 @@ var fastchatCards = []cause.Card{
 		Not:      "PyTorch's allocator settings: the memory is in use.",
 		Cures: []cause.Cure{
 			{Fix: "load_in_8bit", Title: "Load it in 8 bit", Told: "A 7B model is then 7 GB. If that is still too much on one GPU, add `--cpu-offloading` (Linux):", Kind: "config", Text: "--load-8bit", Cost: "slower, hardly any quality"},
-			{Fix: "multi_gpu", Title: "Or spread it evenly over two GPUs", Told: "The second option limits the weights on each GPU, so that the first keeps room:", Kind: "config", Text: "--num-gpus 2 --max-gpu-memory {each}GiB", Cost: "needs a second GPU"},
+			{Fix: "multi_gpu", Title: "Or spread it evenly over two GPUs", Told: "`--num-gpus 2` alone fills the first one. The second option limits the weights on each, so that the first keeps room:", Kind: "config", Text: "--num-gpus 2 --max-gpu-memory {each}GiB", Cost: "needs two GPUs"},
 			{Fix: "lower_context", Title: "Or start a new conversation", Told: "If it failed after some turns, the KV cache of the conversation has grown. `!!reset` clears it.", Cost: "the history is lost"},
 		},
 		Sources: []string{"https://github.com/lm-sys/FastChat/blob/main/fastchat/model/model_adapter.py", "https://github.com/lm-sys/FastChat/blob/main/fastchat/serve/cli.py"},
 	},
 	{
-		ID: "fastchat/load", Kinds: fastchatCard, Phases: []string{"load"},
+		ID: "fastchat/load", Kinds: fastchatCard, Phases: []string{"load"}, Figures: fastchatShare,
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "did not load: the weights do not fit in GPU memory",
 		Means:    "FastChat loads the model at 16 bit by default, 2 GB per billion parameters: 14 GB for 7B, 26 GB for 13B.",
 		Not:      "A smaller `max_new_tokens` or fewer users: it failed while loading.",
 		Cures: []cause.Cure{
 			{Fix: "load_in_8bit", Title: "Load it in 8 bit", Told: "It needs about half. Add to `fastchat.serve.cli` or `model_worker`; if that is still too much, also `--cpu-offloading` (Linux):", Kind: "config", Text: "--load-8bit", Cost: "slower, hardly any quality"},
-			{Fix: "multi_gpu", Title: "Split it over two GPUs", Told: "The number limits the weights on each GPU; leave 4 GB free for the KV cache (20 GiB is for GPUs with 24 GB):", Kind: "config", Text: "--num-gpus 2 --max-gpu-memory 20GiB", Cost: "needs a second GPU"},
+			{Fix: "multi_gpu", Title: "Split it over two GPUs", Told: "The number limits the weights on each GPU; leave a third of it free for the KV cache:", Kind: "config", Text: "--num-gpus 2 --max-gpu-memory {each}GiB", Cost: "needs a second GPU"},
 			{Fix: "use_smaller_model", Title: "Or use a smaller or 4-bit model", Told: "Use GPTQ with `--gptq-wbits 4 --gptq-groupsize 128`, or AWQ with `--awq-wbits 4`: about a quarter of 16 bit."},
 		},
 		Sources: []string{"https://github.com/lm-sys/FastChat/blob/main/fastchat/model/model_adapter.py", "https://github.com/lm-sys/FastChat#not-enough-memory"},

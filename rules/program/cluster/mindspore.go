@@ -49,7 +49,7 @@ var mindSporeCards = []cause.Card{{
 	Cures: []cause.Cure{
 		{Fix: "kill_stale_process", Title: "See which process uses it, and end your own leftovers", Told: "The table at the end lists processes by device; `kill PID` ends one.", Kind: "shell", Text: "npu-smi info", Cost: "free"},
 		{Fix: "select_gpu", Title: "Or use a free device", Told: "Use its number from that table, before any other call of MindSpore. Older versions: `set_context(device_id=1)`.", Kind: "python", Text: `mindspore.set_device("Ascend", 1)`, Cost: "free"},
-		{Fix: "limit_framework_preallocation", Title: "Or take less memory", Told: "If the other program must stay. Older versions: `set_context(max_device_memory=\"20GB\")`.", Kind: "python", Text: `mindspore.runtime.set_memory(max_size="20GB")   # below what is free`, Cost: "less room for the model"},
+		{Fix: "limit_framework_preallocation", Title: "Or take less memory", Told: "This helps only if the other program leaves enough for the model. Set less than `npu-smi info` shows as free. Older versions: `set_context(max_device_memory=\"8GB\")`.", Kind: "python", Text: `mindspore.runtime.set_memory(max_size="8GB")   # less than what is free`, Cost: "less room for the model"},
 		{Fix: "lower_num_workers", Title: "If it is the data pipeline, keep its steps on the CPU", Told: "Use `python_multiprocessing=False` in `dataset.map`, or functions that compute on the CPU.", Cost: "slower"},
 	},
 	Sources: []string{mindAdapter, setMemory, "https://www.mindspore.cn/docs/en/master/faq/data_processing.html"},

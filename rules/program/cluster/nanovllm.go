@@ -32,7 +32,7 @@ var NanoVLLM = program.Program{
 		Headline: "ran out of GPU memory while computing a prompt",
 		Means:    "A layer computes all prompt tokens of a step at once. The largest part is the MLP: {asked} is about {tokens} tokens in a model of 8 billion parameters (tokens x 2 x 14,336 x 2 bytes).",
 		Cures: []cause.Cure{
-			{Fix: "chunked_prefill", Title: "Compute the MLP in parts of the prompt", Told: "The result is the same. 8,192 tokens then take about 0.44 GiB in such a model. In nanovllm/models:", Cost: "hardly slower", Own: true},
+			{Fix: "chunked_prefill", Title: "Compute the MLP in parts of the prompt", Told: "The result is the same. 8,192 tokens then take about 0.44 GiB in such a model. Change the line that calls `mlp` (the traceback shows its file):", Cost: "hardly slower", Own: true},
 			{Fix: "lower_max_batched_tokens", Title: "Or lower `max_num_batched_tokens`", Told: "Depending on the version, longer prompts are then refused or read in several steps:", Cost: "shorter prompts", Own: true},
 			{Fix: "use_smaller_model", Title: "Or use a smaller model", Told: "nano-vllm itself does not load quantised checkpoints.", Cost: "lower quality"},
 		},

@@ -3,6 +3,7 @@ package cluster
 import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
@@ -63,7 +64,8 @@ var Petals = program.Program{
 // RKLLM is Rockchip's runtime: the NPU uses the board's memory.
 var RKLLM = program.Program{
 	Name: "rkllm", Shown: "RKLLM", Work: "text-inference", Edits: "code", Language: "cpp",
-	Proofs: []string{"rkllm:", "rkllm-runtime", "librkllmrt", "rkllm_init", "rkllm_api_demo"},
+	Proofs:  []string{"rkllm:", "rkllm-runtime", "librkllmrt", "rkllm_init", "rkllm_api_demo"},
+	Useless: map[string]func(*ledger.Case) string{"fewer_gpu_layers": func(*ledger.Case) string { return "" }},
 	Steps: steps{
 		"lower_context":     text("Set it in the parameters for `rkllm_init` (in the demo the third argument). It must not exceed what the model was converted for."),
 		"use_lower_quant":   text("On RK3576 convert the model again with `quantized_dtype=\"w4a16\"` instead of w8a8; RK3588 has w8a8 only, so use a smaller model there."),
@@ -74,6 +76,7 @@ var RKLLM = program.Program{
 		ID: "rkllm/init", Kinds: []fact.Kind{fact.GGMLAlloc}, Said: []string{"ggml_calloc: " + "failed to allocate"},
 		Cause: cause.HostMemory, Weight: cause.Good, Headline: "could not get memory while loading the model",
 		Means: "The NPU has no memory of its own: weights, KV cache and system share the board's RAM. Either RAM was full (check `free -h` just before the start), or the model file does not match the runtime's version or the chip. Ignore the size in the message.",
+		Not:   "A shorter prompt: it failed while loading the model.",
 		Cures: []cause.Cure{
 			{Fix: "lower_context", Title: "Lower `max_context_len`", Cost: "shorter conversations"},
 			{Fix: "use_smaller_model", Title: "Or use a smaller model", Cost: "lower quality"},
@@ -97,7 +100,7 @@ var liteLLMCards = []cause.Card{{
 	Cures: []cause.Cure{
 		{Fix: "restart_session", Title: "Read the log of the server behind it", Told: "Its address is the `api_base` of this model in your LiteLLM config (Ollama, vLLM or another). Paste that log here: it shows what was asked for.", Cost: "free"},
 		{Fix: "lower_parallel", Title: "Send it fewer requests at a time", Told: "Put this under `litellm_params` of the model, so that requests wait in LiteLLM:", Kind: "config", Text: "max_parallel_requests: 2", Cost: "others wait"},
-		{Fix: "lower_context", Title: "Limit what a request may ask for", Told: "Also under `litellm_params`; for Ollama add `num_ctx: 8192`:", Kind: "config", Text: "max_tokens: 1024", Cost: "shorter answers"},
+		{Fix: "lower_context", Title: "Limit what a request may ask for", Told: "For Ollama set `num_ctx: 8192` too. Also under `litellm_params`:", Kind: "config", Text: "max_tokens: 1024", Cost: "shorter answers"},
 	},
 	Sources: []string{"https://github.com/BerriAI/litellm/blob/main/litellm/exceptions.py", "https://docs.litellm.ai/docs/proxy/configs"},
 }}

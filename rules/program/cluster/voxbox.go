@@ -39,7 +39,7 @@ var VoxBox = program.Program{
 			Not:      "Shorter audio: no request was running.",
 			Cures: []cause.Cure{
 				{Fix: "kill_stale_process", Title: "See what uses the GPU", Kind: "shell", Text: "nvidia-smi", Told: "A language model server usually takes 80 to 90 % of its GPU: lower its share, or stop it.", Cost: "free"},
-				{Fix: "select_gpu", Title: "Put it on a GPU with room", Told: "In GPUStack: Edit Model, Scheduling, Manual. Without it: `vox-box start --device cuda:1` with your other options.", Cost: "free"},
+				{Fix: "select_gpu", Title: "Put it on a GPU with room", Told: "In GPUStack: Edit Model, Scheduling, Manual. Without it put `CUDA_VISIBLE_DEVICES=1` before `vox-box start` (`--device cuda:1` alone is not enough from 0.0.19 on).", Cost: "free"},
 				{Fix: "use_smaller_model", Title: "Or serve a smaller model", Told: "Whisper turbo or medium instead of large, Bark-small instead of Bark.", Cost: "lower quality"},
 			},
 			Sources: voxSources,

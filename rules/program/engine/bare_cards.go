@@ -42,7 +42,7 @@ var tgiBareCards = []cause.Card{
 		Not:      "A larger `--shm-size`: that is system RAM, for several GPUs.",
 		Cures: []cause.Cure{
 			lookAtCards,
-			{Fix: "lower_max_batched_tokens", Title: "If the weights had loaded, lower `--max-batch-prefill-tokens`", Told: "To half of your value (the default is 4096 in many versions). If requests fail later, put `-e TGI_WIGGLE_ROOM=0.8` before the image's name (2.3 and later).", Cost: "longer prompts are refused"},
+			{Fix: "lower_max_batched_tokens", If: when.Not(when.In("load")), Title: "If the weights had loaded, lower `--max-batch-prefill-tokens`", Told: "To half of your value (the default is 4096 in many versions). If requests fail later, put `-e TGI_WIGGLE_ROOM=0.8` before the image's name (2.3 and later).", Cost: "longer prompts are refused"},
 			tgiQuant, tgiSplit,
 		},
 		Sources: []string{tgiCausal, tgiLauncher},
@@ -99,16 +99,28 @@ var VLLMEarlyCards = []cause.Card{
 	},
 }
 
+// bareStep says in which step a message without figures came, as far as the log
+// shows it.
+func bareStep(later string) func(*ledger.Case) map[string]string {
+	return func(c *ledger.Case) map[string]string {
+		if c.Phase == "load" {
+			return map[string]string{"step": "It failed while the weights were loading: they are too large, or something else uses the GPU."}
+		}
+		return map[string]string{"step": "The right fix depends on the step. While the weights load, they are too large or something else uses the GPU. " + later}
+	}
+}
+
 // VLLMBareCards are vLLM's.
 var VLLMBareCards = []cause.Card{
 	{
 		ID: "vllm/no-figures", Kinds: onCard, If: when.All(inVLLM, withoutFigures),
 		Headline: "ran out of GPU memory; the message has no figures",
-		Means:    "The right fix depends on the step. While the weights load, they are too large or something else uses the GPU. After the line `Model loading took` it is the trial run; after `GPU KV cache size` it is CUDA graphs or a request.",
+		Means:    "{step}", Figures: bareStep("After the line `Model loading took` it is the trial run; after `GPU KV cache size` it is CUDA graphs or a request."),
 		Cures: []cause.Cure{
 			lookAtCards,
-			{Fix: "use_lower_quant", Title: "If it failed while loading, use smaller weights", Told: "Use an AWQ, GPTQ or FP8 version of the model, or `--tensor-parallel-size` with more GPUs.", Cost: "slight loss of quality"},
-			{Fix: "lower_gpu_memory_utilization", Title: "If it failed later, lower `--gpu-memory-utilization`", Told: "By 0.05 (the default is 0.9, in 2026 versions 0.92). Also halve `--max-num-batched-tokens` and `--max-num-seqs`.", Cost: "a smaller KV cache"},
+			{Fix: "use_lower_quant", If: when.In("load"), Title: "Use smaller weights", Told: "Use an AWQ, GPTQ or FP8 version of the model, or `--tensor-parallel-size` with more GPUs.", Cost: "slight loss of quality"},
+			{Fix: "use_lower_quant", If: when.Not(when.In("load")), Title: "If it failed while loading, use smaller weights", Told: "Use an AWQ, GPTQ or FP8 version of the model, or `--tensor-parallel-size` with more GPUs.", Cost: "slight loss of quality"},
+			{Fix: "lower_gpu_memory_utilization", If: when.Not(when.In("load")), Title: "If it failed later, lower `--gpu-memory-utilization`", Told: "By 0.05 (the default is 0.9, in 2026 versions 0.92). Also halve `--max-num-batched-tokens` and `--max-num-seqs`.", Cost: "a smaller KV cache"},
 		},
 		Sources: []string{"vllm/v1/worker/gpu_worker.py", "docs/configuration/conserving_memory.md"},
 	},
@@ -120,8 +132,9 @@ var sglangBareCards = []cause.Card{
 		Headline: "ran out of GPU memory; the message has no figures",
 		Means:    "SGLang uses a fixed share of the GPU for weights and KV cache; CUDA graphs and requests use the rest. If it failed while loading, the weights are too large. If it failed later, the rest was too small, or another program took memory.",
 		Cures: []cause.Cure{
-			{Fix: "lower_mem_fraction", Title: "Lower `--mem-fraction-static`", Told: "By 0.05 (the default is 0.8 to 0.9; `server_args` in the first lines shows yours). If the GPU was not empty before the start, end what uses it first.", Cost: "fewer tokens in the cache"},
-			{Fix: "chunked_prefill", Title: "Or lower `--chunked-prefill-size`", Told: "To 2048. If many requests come at once, add `--max-running-requests 16`.", Cost: "slower long prompts"},
+			where(when.In("load"), lookAtCards), where(when.In("load"), sglangQuant),
+			{Fix: "lower_mem_fraction", If: when.Not(when.In("load")), Title: "Lower `--mem-fraction-static`", Told: "By 0.05 (the default is 0.8 to 0.9; `server_args` in the first lines shows yours). If the GPU was not empty before the start, end what uses it first.", Cost: "fewer tokens in the cache"},
+			{Fix: "chunked_prefill", If: when.Not(when.In("load")), Title: "Or lower `--chunked-prefill-size`", Told: "To 2048. If many requests come at once, add `--max-running-requests 16`.", Cost: "slower long prompts"},
 			lookAtCards,
 		},
 		Sources: []string{sglangThread},

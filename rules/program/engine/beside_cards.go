@@ -81,7 +81,11 @@ func slotsKnown(c *ledger.Case) bool { return mambaSlots(c)["requests"] != "" }
 // more than libraries need.
 func outsidePyTorch(c *ledger.Case) map[string]string {
 	f := c.F()
-	out := ledger.SizeOf(f.ProcessUsed) - ledger.SizeOf(f.Allocated) - ledger.SizeOf(f.ReservedUnallocated)
+	used := ledger.SizeOf(f.ProcessUsed)
+	if all := ledger.SizeOf(f.Total) - ledger.SizeOf(f.Free); f.Free != nil && ledger.Near(all, used, 16*units.MiB) {
+		used = all // as the books count it
+	}
+	out := used - ledger.SizeOf(f.Allocated) - ledger.SizeOf(f.ReservedUnallocated)
 	figures := map[string]string{"outside": "", "unused": ""}
 	if c.Slack.Has() && c.Shortfall.Has() && c.Slack.Bytes < c.Shortfall.Bytes {
 		figures["unused"] = c.Slack.String()
@@ -145,7 +149,7 @@ var sglangMoreCards = []cause.Card{
 		Not:      "A lower `--max-running-requests`: only one request was left.",
 		Cures: []cause.Cure{
 			{Fix: "lower_context", Title: "Limit a request to less than the KV cache holds", Told: "Use nine tenths of `max_total_num_tokens`, or a smaller `max_tokens` in the request itself:", Kind: "config", Text: "--context-length 16384", Cost: "longer requests are refused"},
-			as("raise_mem_fraction", "Or make the KV cache larger", "By 0.03 at a time, while `available_gpu_mem` in the first lines stays above 2 GB.", "less for CUDA graphs and requests"),
+			as("raise_mem_fraction", "Or make the KV cache larger", "By 0.05 at most, while `available_gpu_mem` in the first lines stays above 2 GB.", "less for CUDA graphs and requests"),
 			as("quantize_kv_cache", "Or use an 8-bit KV cache", "About twice as many tokens fit. If neither helps with sliding-window or speculative models, update SGLang.", "a little quality"),
 		},
 		Sources: []string{sglangCode + "managers/schedule_batch.py", sglangTuning},

@@ -186,9 +186,9 @@ var lmdeployCacheCards = []cause.Card{
 	{
 		ID: "lmdeploy/no-figures", Kinds: onCard, If: when.All(lmdeployOn, withoutFigures),
 		Headline: "ran out of GPU memory; the message has no figures",
-		Means:    "The right fix depends on the step. While the weights load, they are too large or something else uses the GPU. Later it is a prompt or an image: the KV cache takes 0.8 of what the weights leave by default, and they have only the rest.",
-		Cures:    []cause.Cure{lmdeployBoth, lmdeployQuant, lmdeployLook, lmdeploySplit},
-		Sources:  []string{lmdeployFAQ, lmdeployMessages},
+		Means:    "{step}", Figures: bareStep("Later it is a prompt or an image: the KV cache takes 0.8 of what the weights leave by default, and they have only the rest."),
+		Cures:   []cause.Cure{where(when.In("load"), lmdeployLook), where(when.Not(when.In("load")), lmdeployBoth), lmdeployQuant, where(when.Not(when.In("load")), lmdeployLook), lmdeploySplit},
+		Sources: []string{lmdeployFAQ, lmdeployMessages},
 	},
 	{
 		ID: "lmdeploy/notebook", Kinds: []fact.Kind{fact.TurboMind}, Said: []string{"ipykernel/", "IPython/core/", "ipython-input-"},

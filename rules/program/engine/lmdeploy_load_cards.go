@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -34,7 +35,11 @@ func inLMDeploy(fix, title, python, flags, cost string) cause.Cure {
 		if lmdeployServer.Logged(c) != nil {
 			return steps
 		}
-		return append([]step.Step{{Kind: "text", Text: "In Python use `TurbomindEngineConfig(" + python + ")` (or PytorchEngineConfig). On the command line add, after the model:"}}, steps[len(steps)-1:]...)
+		config := "`TurbomindEngineConfig(" + python + ")` (or PytorchEngineConfig)"
+		if !besideTurboMind(c) && (c.Kind(fact.LMDeployCache) || slices.ContainsFunc(c.Facts.Code, func(x fact.Code) bool { return strings.Contains(x.File, "lmdeploy/pytorch/") })) {
+			config = "`PytorchEngineConfig(" + python + ")`"
+		}
+		return append([]step.Step{{Kind: "text", Text: "In Python use " + config + ". On the command line add, after the model:"}}, steps[len(steps)-1:]...)
 	}}
 }
 

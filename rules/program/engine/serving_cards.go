@@ -217,7 +217,7 @@ var DeepSpeedServing = []cause.Card{
 // serve` is of late January 2026, `mistralrs-server` before.
 func mistralSets(now, old string) func(c *ledger.Case) []step.Step {
 	return func(c *ledger.Case) []step.Step {
-		if before(c, 20260127) || c.Near("mistralrs-server") {
+		if before(c, 20260127) || c.Near("mistralrs-server") || c.Near("Model failed with error") && !c.Near("prompt step - Model failed", "completion step - Model failed") {
 			return []step.Step{{Kind: "config", Text: old}}
 		}
 		return []step.Step{{Kind: "config", Text: now}}

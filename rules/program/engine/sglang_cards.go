@@ -140,7 +140,7 @@ var sglangTokenCards = []cause.Card{
 	{
 		ID: "sglang/pages-jax", Kinds: []fact.Kind{fact.SGLangTokens}, Said: []string{"sgl_jax/", "sgl_jax."}, If: sglangCounted(""), Figures: sglangPages,
 		Headline: "refused {wanted} tokens although {there} are free, because it counts pages",
-		Means:    "The KV cache is full, not the TPU's memory. Each running request takes whole pages[[: {there} tokens are {pages} tokens]]. A step for more requests than free pages then fails. The scheduler should have paused requests before; some versions count tokens instead of pages.",
+		Means:    "The KV cache is short of whole pages; the TPU's memory itself is not short. Each running request takes whole pages[[: {there} tokens are {pages} tokens]]. A step for more requests than free pages then fails. The scheduler should have paused requests before; some versions count tokens instead of pages.",
 		Not:      "A lower `--mem-fraction-static`: it makes the KV cache smaller.",
 		Cures: pageCures(cause.Cure{
 			Fix: "upgrade_version", Title: "Update sglang-jax", Told: "`git pull` in its folder and install it again; if the newest still does it, report it with both numbers and the page size.", Cost: "a restart",
@@ -150,7 +150,7 @@ var sglangTokenCards = []cause.Card{
 	{
 		ID: "sglang/pages-prefill", Kinds: []fact.Kind{fact.SGLangTokens}, If: sglangCounted("Prefill"), Figures: sglangPages,
 		Headline: "refused {wanted} tokens of prompts although {there} are free, because it counts pages",
-		Means:    "The KV cache is full, not GPU memory itself. With `--page-size` above 1 every request takes whole pages[[: {there} free tokens are {pages} tokens]]. Many short prompts can need more pages than that. The scheduler should have noticed; several versions count tokens instead.",
+		Means:    "The KV cache is short of whole pages; GPU memory itself is not short. With `--page-size` above 1 every request takes whole pages[[: {there} free tokens are {pages} tokens]]. Many short prompts can need more pages than that. The scheduler should have noticed; several versions count tokens instead.",
 		Not:      "A lower `--mem-fraction-static`: it makes the KV cache smaller.",
 		Cures:    pageCures(sglangUpdate, sglangBackends),
 		Sources:  []string{sglangThread + "pull/5081", sglangThread + "pull/7397", sglangThread + "issues/7353"}, Solved: 1,
@@ -158,7 +158,7 @@ var sglangTokenCards = []cause.Card{
 	{
 		ID: "sglang/pages", Kinds: []fact.Kind{fact.SGLangTokens}, If: sglangCounted(""), Figures: sglangPages,
 		Headline: "refused {wanted} tokens although {there} are free, because it counts pages",
-		Means:    "The KV cache is full, not GPU memory itself. A step usually needs one more token per running request, here {wanted}, and requests at the end of a page need a new page.[[ {there} free tokens are {pages} tokens.]] SGLang should have paused requests before; some versions count wrongly.",
+		Means:    "The KV cache is short of whole pages; GPU memory itself is not short. A step usually needs one more token per running request, here {wanted}, and requests at the end of a page need a new page.[[ {there} free tokens are {pages} tokens.]] SGLang should have paused requests before; some versions count wrongly.",
 		Not:      "A lower `--mem-fraction-static`: it makes the KV cache smaller.",
 		Cures: pageCures(as("upgrade_version", "Update SGLang", "How pages are counted was fixed several times in 2025; if a later version still does it, report it with the `server_args` line and both numbers.", "a restart"),
 			sglangBackends),
@@ -170,8 +170,8 @@ var sglangTokenCards = []cause.Card{
 		Means:    "Compare the two numbers below the error. If more tokens are \"available\" than were tried, SGLang counts wrongly: it should have let the prompt wait. If fewer are available, the KV cache is too small for this load.",
 		Not:      "A lower `--mem-fraction-static`: it makes the KV cache smaller.",
 		Cures: []cause.Cure{
-			as("upgrade_version", "If more is available than was tried, update SGLang", "If the newest still does it, report it with the `server_args` line and both numbers.", "a restart"),
-			as("lower_max_num_seqs", "Until then, or if less is available, lower `--max-running-requests`", "Also add `--schedule-conservativeness 1.3`, which admits requests more carefully.", "others wait"),
+			as("lower_max_num_seqs", "Lower `--max-running-requests`", "Also add `--schedule-conservativeness 1.3`, which admits requests more carefully.", "others wait"),
+			as("upgrade_version", "If more was available than was tried, update SGLang", "If the newest still does it, report it with the `server_args` line and both numbers.", "a restart"),
 			as("lower_max_batched_tokens", "Or lower `--chunked-prefill-size`", "A prompt then needs fewer tokens at a time.", "slower long prompts"),
 			as("raise_mem_fraction", "Or raise `--mem-fraction-static`", "Only if `nvidia-smi` shows a few GB free while it serves.", "less for CUDA graphs and requests"),
 		},
@@ -282,7 +282,7 @@ var sglangStartCards = []cause.Card{
 		Not:      "`--mem-fraction-static`: this check comes first.",
 		Cures: []cause.Cure{
 			{Fix: "kill_stale_process", Title: "Find what uses that GPU and end it", Told: "End what is yours (`kill PID`). Before the start every GPU should be nearly empty.", Kind: "shell", Text: look, Cost: "free"},
-			as("select_gpu", "Or leave that GPU out", "", "fewer GPUs"),
+			{Fix: "select_gpu", Title: "Or leave that GPU out", Told: "Start with the others only (`nvidia-smi` shows what is free on each), and with a `--tp-size` that matches:", Kind: "env", Text: "export CUDA_VISIBLE_DEVICES=1,2   # their numbers", Cost: "fewer GPUs"},
 			{Fix: "lower_mem_fraction", Title: "If the GPUs differ in size, turn the check off", Told: "The smallest GPU then sets the size of the KV cache on all:", Kind: "env", Text: "export SGLANG_ENABLE_TP_MEMORY_INBALANCE_CHECK=0   # versions of 2025: SGL_DISABLE_TP_MEMORY_INBALANCE_CHECK=1", Cost: "a smaller KV cache"},
 		},
 		Sources: []string{sglangCode + "model_executor/model_runner.py"},

@@ -153,8 +153,8 @@ var trtSmallerCache = cause.Cure{
 }
 
 var trtSplit = cause.Cure{
-	Fix: "multi_gpu", Title: "Split the weights over two GPUs", Told: "Each then holds half of the weights and the KV cache. For `trtllm-serve` add:",
-	Kind: "config", Text: "--tp_size 2", Cost: "needs a second GPU",
+	Fix: "multi_gpu", Title: "Split the weights over more GPUs", Told: "With two, each holds half of the weights and the KV cache. If it runs on several already (`RANK 1` or higher in the log), use twice as many. For `trtllm-serve` add:",
+	Kind: "config", Text: "--tp_size 2", Cost: "needs more GPUs",
 }
 
 var trtQuant = cause.Cure{
@@ -201,7 +201,7 @@ var trtCards = []cause.Card{
 		Headline: "did not start: the weights do not fit in GPU memory",
 		Means:    "It failed while loading the weights.[[ This process already holds {mine} of {total}.]] Buffers and KV cache come later.",
 		Not:      "`--free_gpu_memory_fraction` or `--max_seq_len`: the KV cache comes after the weights.",
-		Cures:    []cause.Cure{trtSplit, trtQuant, {Fix: "close_other_apps", Title: "Check what else is on the GPU", Kind: "shell", Text: look, Cost: "free"}},
+		Cures:    []cause.Cure{trtQuant, trtSplit, {Fix: "close_other_apps", Title: "Check what else is on the GPU", Kind: "shell", Text: look, Cost: "free"}},
 		Sources:  []string{trtCreator, trtServe},
 	},
 	trtLoading, trtGraphs,

@@ -233,11 +233,12 @@ var tgiCards = []cause.Card{
 		Means:    "TGI itself holds {mine} of {total}. Other lines show the step: `Shard 0 failed to start` or `ShardCannotStart` below the error means the weights; `Warming up model` above it the trial batch; `Connected` above it a request.",
 		Cures: []cause.Cure{
 			{Fix: "use_lower_quant", Title: "Choose by these lines", Ways: []cause.Way{
-				{For: "Shard failed to start", Text: "Smaller weights: `--quantize bitsandbytes-nf4` or a GPTQ or AWQ checkpoint. Or `--num-shard 2` with two GPUs"},
+				{For: "Shard failed to start", Text: "Smaller weights: `--quantize bitsandbytes-nf4` or a GPTQ or AWQ checkpoint"},
 				{For: "Warming up model", Text: "A smaller trial batch: `--max-batch-prefill-tokens 1024`, and lower limits per request"},
-				{For: "Connected", Text: "More room beside the KV cache: `-e TGI_WIGGLE_ROOM=0.8` before the image's name (2.3 and later)"},
+				{For: "Connected", Text: "Shorter requests, or fewer at a time"},
+				{For: "Connected, still", Text: "More room beside the KV cache: `-e TGI_WIGGLE_ROOM=0.8` before the image's name (2.3 and later)"},
 			}, Cost: "quality, length or tokens at a time"},
-			tgiSplit, tgiFewer,
+			tgiSplit,
 		},
 		Sources: []string{tgiLauncher, tgiGlobals},
 	},

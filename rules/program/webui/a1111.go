@@ -120,9 +120,12 @@ func a1111Flags(note string, changes ...step.Change) func(*ledger.Case) []step.S
 // with an attention that needs no score matrix: of two lines that set
 // COMMANDLINE_ARGS the second would replace the first.
 func a1111Low(c *ledger.Case) []step.Step {
-	note, changes := "To use it for SDXL only: `--medvram-sdxl` (1.6 and later).", []step.Change{{Flag: "--medvram"}, {Flag: "--no-half", Drop: true}, {Flag: "--precision", Drop: true}}
+	note, changes := "For SDXL only: `--medvram-sdxl` instead of `--medvram` (1.6 and later).", []step.Change{{Flag: "--medvram"}, {Flag: "--no-half", Drop: true}, {Flag: "--precision", Drop: true}}
 	if t := c.F().Total; t != nil && t.Bytes < 9*units.GiB/2 {
 		note = "If `--medvram` is enough, it is faster."
+		if a1111Moving(c) {
+			note = "`--medvram` seems to be on already; `--lowvram` needs less."
+		}
 		changes = append([]step.Change{{Flag: "--lowvram"}, {Flag: "--medvram-sdxl", Drop: true}, {Flag: "--medvram", Drop: true}}, changes[1:]...)
 	} else if a1111Moving(c) {
 		note = "`--medvram` seems to be on already. `--lowvram` needs least: it keeps only a small part of the model on the card at a time."

@@ -198,7 +198,7 @@ func comfyStart(note string, changes ...step.Change) func(*ledger.Case) []step.S
 			bat = "run_amd_gpu.bat"
 		}
 		started := "`" + bat + "`"
-		if slices.ContainsFunc(changes, func(x step.Change) bool { return x.Flag == "--directml" }) {
+		if c.Backend == "xpu" || slices.ContainsFunc(changes, func(x step.Change) bool { return x.Flag == "--directml" }) {
 			started = "the .bat file that starts it"
 		}
 		switch {
@@ -214,7 +214,7 @@ func comfyStart(note string, changes ...step.Change) func(*ledger.Case) []step.S
 		case c.Reader.OS == "linux" && addon.Launcher(c) == "" || addon.OwnPython(c): // neither the portable build nor the desktop app
 			return append(words(note), step.Step{Kind: "shell", Text: "python main.py " + flags})
 		}
-		where := "Portable build: add the flag at the end of the line in `" + bat + "`; desktop app: Settings, Server-Config."
+		where := "Portable build: add the flag at the end of the line in " + started + "; desktop app: Settings, Server-Config."
 		if l := addon.Launcher(c); l != "" {
 			return append(words(strings.TrimSpace(note+" "+l)), step.Step{Kind: "config", Text: flags})
 		}

@@ -318,8 +318,8 @@ var comfyCore = []cause.Card{
 		Not:      "`--lowvram`, fp8 files, closing programs: this one request is larger than the card.",
 		Cures: []cause.Cure{
 			{Fix: "lower_resolution", Title: "Scale the input image down, or lower the resolution", Told: "Image to image: put Scale Image to Total Pixels, 1.0 megapixels, behind Load Image. Text to image: half the width and height in the Empty Latent node, batch_size 1. Video: half of `length` first.", Cost: "Less detail; upscale afterwards in tiles."},
-			{Fix: "efficient_attention", Title: "Use sub-quadratic attention", If: pytorchAttends, Told: "The traceback goes through PyTorch's attention. This one works in smaller chunks:", Steps: comfyStart("", step.Change{Flag: "--use-quad-cross-attention"}, step.Change{Flag: "--use-pytorch-cross-attention", Drop: true}, step.Change{Flag: "--use-split-cross-attention", Drop: true}), Cost: "Slower."},
-			{Fix: "efficient_attention", Title: "Use PyTorch's attention", If: when.Not(pytorchAttends), Cost: "None; usually faster."},
+			{Fix: "efficient_attention", Title: "Use sub-quadratic attention", If: when.Any(pytorchAttends, onIntel), Told: "It works in smaller chunks than PyTorch's, which was used here.", Steps: comfyStart("", step.Change{Flag: "--use-quad-cross-attention"}, step.Change{Flag: "--use-pytorch-cross-attention", Drop: true}, step.Change{Flag: "--use-split-cross-attention", Drop: true}), Cost: "Slower."},
+			{Fix: "efficient_attention", Title: "Use PyTorch's attention", If: when.Not(when.Any(pytorchAttends, onIntel)), Cost: "None; usually faster."},
 			{Fix: "upgrade_version", Title: "Turn on PyTorch's fused attention for AMD", Told: "With PyTorch 2.5 or later, set `TORCH_ROCM_AOTRITON_ENABLE_EXPERIMENTAL=1` and start ComfyUI with `--use-pytorch-cross-attention`. RX 6000 and older cards are not supported.", Cost: "Free to try.", If: func(c *ledger.Case) bool { return c.Backend == "rocm" }},
 			{Fix: "upgrade_version", Title: "Update PyTorch and the driver", Told: "On Intel cards, newer versions of both have attention kernels that need less memory.", Cost: "Half an hour.", If: func(c *ledger.Case) bool { return c.Backend != "cuda" && notAMD(c) }},
 			comfyTiles,
@@ -378,6 +378,9 @@ func retriedEncoding(c *ledger.Case) string {
 func pytorchAttends(c *ledger.Case) bool {
 	return slices.ContainsFunc(c.Facts.Code, func(x fact.Code) bool { return x.Function == "attention_pytorch" })
 }
+
+// onIntel: there ComfyUI takes PyTorch's attention by itself.
+func onIntel(c *ledger.Case) bool { return c.Backend == "xpu" }
 
 // patched: a LoRA was being computed into a weight, for which ComfyUI makes a copy
 // in 32 bit on the card.

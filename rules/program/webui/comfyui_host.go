@@ -83,7 +83,7 @@ var comfyHost = []cause.Card{
 	{
 		ID: "comfyui/pinned", Kinds: []fact.Kind{fact.HostBuffer}, Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "could not reserve (pin) system memory (RAM) for model weights",
-		Means:    "ComfyUI wanted locked (\"pinned\") RAM for weights and did not get it. The message mentions CUDA, but RAM is what ran short, not GPU memory. On Windows only about half of the RAM can be pinned, however much is free.",
+		Means:    "ComfyUI wanted locked (\"pinned\") RAM for weights and did not get it. RAM is what ran short, not GPU memory, whatever the message mentions. On Windows only about half of the RAM can be pinned, however much is free.",
 		Not:      "A smaller image: RAM ran short, not VRAM.",
 		Cures: []cause.Cure{
 			noPinning,

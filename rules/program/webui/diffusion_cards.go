@@ -134,7 +134,7 @@ var diffusersCards = ofCard([]cause.Card{
 		Headline: "ran out of GPU memory for the score matrix of attention",
 		Means:    "Plain attention builds a score matrix that grows with the square of the pixels. PyTorch 2's attention does not need it. So this is PyTorch 1, or something set another attention processor (attention slicing and some adapters do).",
 		Not:      "Fewer steps: every step needs the same memory.",
-		Cures:    []cause.Cure{oneImage, {Fix: "efficient_attention", Title: "Use memory-efficient attention", If: oldAttention, Told: "Run `pip install xformers` (the build for your PyTorch version). Then, after the pipeline is created:", Kind: "python", Text: "pipe.enable_xformers_memory_efficient_attention()", Cost: "None; faster."}, {Fix: "efficient_attention", Title: "Use PyTorch 2's attention", If: when.Not(oldAttention), Kind: "python", Text: "from diffusers.models.attention_processor import AttnProcessor2_0\n\npipe.unet.set_attn_processor(AttnProcessor2_0())   # PyTorch 2; with 1.x: pipe.enable_xformers_memory_efficient_attention()", Cost: "None; faster."}, smallerOnly, {Fix: "lower_batch_size", Title: "Turn on attention slicing", Kind: "python", Text: "pipe.enable_attention_slicing()", Cost: "Slower; only where PyTorch 2's attention cannot be used."}},
+		Cures:    []cause.Cure{{Fix: "efficient_attention", Title: "Use memory-efficient attention", If: oldAttention, Told: "Run `pip install xformers` (the build for your PyTorch version). Then, after the pipeline is created:", Kind: "python", Text: "pipe.enable_xformers_memory_efficient_attention()", Cost: "None; faster."}, {Fix: "efficient_attention", Title: "Use PyTorch 2's attention", If: when.Not(oldAttention), Kind: "python", Text: "from diffusers.models.attention_processor import AttnProcessor2_0\n\npipe.unet.set_attn_processor(AttnProcessor2_0())   # PyTorch 2; with 1.x: pipe.enable_xformers_memory_efficient_attention()", Cost: "None; faster."}, oneImage, smallerOnly, {Fix: "lower_batch_size", Title: "Turn on attention slicing", Kind: "python", Text: "pipe.enable_attention_slicing()", Cost: "Slower; only where PyTorch 2's attention cannot be used."}},
 		Sources:  []string{diffusersCode + "models/attention_processor.py"},
 	},
 	{
@@ -142,7 +142,7 @@ var diffusersCards = ofCard([]cause.Card{
 		Headline: "ran out of GPU memory, with more allocated than the card has",
 		Means:    "More is allocated than the {total} of the card; the rest went to RAM, which is slow. Usually all parts of the pipeline are on the card at once: because of `.to(\"cuda\")`, or because the offload call comes after it.",
 		Not:      "Fewer steps: every step needs the same memory.",
-		Cures:    []cause.Cure{offloadModel, quantTransformer, offloadLayers},
+		Cures:    []cause.Cure{quantTransformer, offloadModel, offloadLayers},
 		Sources:  []string{diffusersDocs, "https://github.com/zai-org/CogView4/issues/16"},
 	},
 	{

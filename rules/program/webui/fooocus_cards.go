@@ -3,10 +3,12 @@ package webui
 import (
 	"slices"
 
+	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/webui/addon"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 const fooocusArgs = "https://github.com/lllyasviel/Fooocus/blob/main/ldm_patched/modules/args_parser.py"
@@ -14,8 +16,12 @@ const fooocusArgs = "https://github.com/lllyasviel/Fooocus/blob/main/ldm_patched
 var inFooocus = of("fooocus")
 
 var fooocusLow = cause.Cure{
-	Fix: "lowvram_mode", Title: "Start with `--always-low-vram`", Told: "Windows package: add the flag at the end of the line in `run.bat`.", Kind: "shell", Text: "python entry_with_update.py --always-low-vram", Cost: "Slower.",
+	Fix: "lowvram_mode", Title: "Start with `--always-low-vram`", Told: "Windows package: add the flag at the end of the line in `run.bat`.", Kind: "shell", Text: "python entry_with_update.py --always-low-vram", Cost: "Slower.", If: when.Not(fooocusIsLow),
 }
+
+// fooocusIsLow: it chooses that by itself on cards of 4 GB or less
+// (model_management.py).
+func fooocusIsLow(c *ledger.Case) bool { return c.Total.Has() && c.Total.Bytes <= 4*units.GiB }
 
 var fooocusCards = slices.Concat([]cause.Card{
 	roomLeft("fooocus/room-left", inFooocus, fooocusLow, "https://github.com/lllyasviel/Fooocus/blob/main/troubleshoot.md"),

@@ -85,7 +85,7 @@ var forgeCards = slices.Concat(ofCard(forgeAddons), []cause.Card{
 	{
 		ID: "forge/weights-too-large", Kinds: []fact.Kind{fact.ForgeLoad}, Said: []string{"Remaining: -"}, If: forgeLoading, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "failed while it loaded the model[[, which needs {over} more than is free]]",
-		Means:    "The model does not fit on the card[[: it needs {need}, {free_mb} is free, and {work_mb} is kept for computing]]. Forge puts the rest into RAM, which is normal; the error came during that move. [[{flux}. ]]With Swap Location \"Shared\" a lack of RAM gives the same error.",
+		Means:    "The model does not fit on the card[[: it needs {need}, {free_mb} was free, and {work_mb} is kept for computing]]. Forge puts the rest into RAM, which is normal; the error came during that move. [[{flux}. ]]With Swap Location \"Shared\" a lack of RAM gives the same error.",
 		Figures:  forgePlan,
 		Not:      "`--medvram`, `--lowvram`: Forge ignores both.",
 		Cures: []cause.Cure{
@@ -98,7 +98,7 @@ var forgeCards = slices.Concat(ofCard(forgeAddons), []cause.Card{
 	{
 		ID: "forge/weights-slider", Kinds: []fact.Kind{fact.ForgeLoad}, If: forgeLoading, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of GPU memory while it loaded the model",
-		Means:    "The slider GPU Weights decides how much of the model goes to the card[[ (the model needs {need}, {free_mb} is free)]]. If the line [Memory Management] shows a small Remaining, the slider is too high. Otherwise another program may have taken memory.",
+		Means:    "The slider GPU Weights decides how much of the model goes to the card[[ (the model needs {need}, {free_mb} was free before)]]. If the line `[Memory Management]` shows a small Remaining, the slider is too high. Otherwise another program may have taken memory.",
 		Figures:  forgePlan,
 		Not:      "`--medvram`, `--lowvram`: Forge ignores both.",
 		Cures: []cause.Cure{

@@ -92,7 +92,7 @@ var comfyMerge = []cause.Card{
 var forgeMerge = cause.Card{
 	ID: "forge/merge", Kinds: merged, Said: merging, If: inForge, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 	Headline: "ran out of GPU memory while it patched LoRAs into the model",
-	Means:    "Forge adds the LoRA to the weights one by one on the card. A quantised weight is unpacked for that and packed again, which needs extra memory. The plan in the lines [Memory Management] does not count it.",
+	Means:    "Forge adds the LoRA to the weights one by one on the card. A quantised weight is unpacked for that and packed again, which needs extra memory. The plan in the lines `[Memory Management]` does not count it.",
 	Not:      "`--medvram`, `--lowvram`: Forge ignores both.",
 	Cures: []cause.Cure{
 		{Fix: "lowvram_mode", Title: "Set Diffusion in Low Bits to Automatic (fp16 LoRA)", Told: "It is at the top of the page (with UI set to flux or all). The LoRA is then applied while each layer computes. If the menu lacks it, update Forge (`update.bat`, or `git pull`).", Cost: "Slightly slower steps."},

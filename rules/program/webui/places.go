@@ -36,11 +36,11 @@ func roomLeft(id string, holds func(*ledger.Case) bool, keepFree cause.Cure, sou
 	return cause.Card{
 		ID: id, Kinds: []fact.Kind{fact.TorchAlloc, fact.TorchAsync}, If: when.All(holds, ledger.Roomy, notAMD), Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "could not get {asked} although {free} of the card was free",
-		Means:    "The card was not full. On Windows the usual reason is that RAM plus page file were full: GPU memory counts against them too. Otherwise another program may have used the card for a moment. The log does not show which.",
-		Not:      "Allocator settings such as `max_split_size_mb`: enough memory was free.",
+		Means:    "The card was not full. {host} Otherwise another program may have used the card for a moment. The log does not show which.", Figures: addon.HostFull,
+		Not: "Allocator settings such as `max_split_size_mb`: enough memory was free.",
 		Cures: []cause.Cure{
 			{Fix: "raise_pagefile", Title: largerPageFile.Title, Told: largerPageFile.Told, Cost: largerPageFile.Cost, If: (*ledger.Case).Windows},
-			{Fix: "raise_pagefile", Title: "Check system memory (RAM)", Ways: roomSystems, Cost: "Disk space.", If: when.Not((*ledger.Case).Windows)},
+			{Fix: "raise_pagefile", Title: "Check system memory (RAM)", Ways: roomSystems, Cost: "Free to look.", If: when.Not((*ledger.Case).Windows)},
 			{Fix: "close_other_apps", Title: "Restart, and run nothing else", Told: "Restart the computer, keep browser and games closed, and watch `nvidia-smi -l 1` while it runs.", Cost: "Free."},
 			keepFree,
 		},
@@ -79,7 +79,7 @@ func othersHold(id, shown string, holds func(*ledger.Case) bool, sources ...stri
 			{Fix: "kill_stale_process", Title: seeWho.Title, Told: seeWho.Told, Steps: whoHolds, Cost: seeWho.Cost, If: othersMost},
 			{Fix: "close_other_apps", Title: seeWho.Title, Told: seeWho.Told, Steps: whoHolds, Cost: seeWho.Cost, If: when.Not(othersMost)},
 			{Fix: "restart_session", Title: "Restart the computer, start only this program", Told: "That ends all leftover processes. Turning off hardware acceleration in the browser frees some hundred MB more.", Cost: "Free."},
-			{Fix: "lower_resolution", Title: "Lower the resolution, or fewer frames", Told: "Half the width and height, batch size 1, tiles where the node has them; video: fewer frames at a time.", Cost: "A smaller result."},
+			addon.LessWork, addon.StillLess,
 		},
 		Sources: sources,
 	}
@@ -93,6 +93,9 @@ var seeWho = cause.Cure{
 func whoHolds(c *ledger.Case) []step.Step {
 	if notAMD(c) {
 		return []step.Step{{Kind: "shell", Text: "nvidia-smi"}}
+	}
+	if c.Windows() {
+		return []step.Step{{Kind: "ui", Text: "Task Manager, Details: sort by Dedicated GPU memory"}}
 	}
 	return []step.Step{{Kind: "shell", Text: "rocm-smi --showmeminfo vram --showpids"}}
 }

@@ -24,7 +24,7 @@ const (
 // mlcNeeds are the parts of MLC's sum, the share of the card that it needs, and
 // how large a model fits instead.
 func mlcNeeds(c *ledger.Case) map[string]string {
-	out := map[string]string{"need": "", "buffer": "", "need_share": "", "past": "", "raised": "", "billions": "", "over": "", "twice": ""}
+	out := map[string]string{"need": "", "buffer": "", "need_share": "", "past": "", "past_is": ", hardly enough with a KV cache", "raised": "", "billions": "", "over": "", "twice": ""}
 	f := c.F()
 	if f.Limit == nil || f.Weights == nil || f.ComputeBuffer == nil || f.Limit.Bytes <= 0 {
 		return out
@@ -41,7 +41,10 @@ func mlcNeeds(c *ledger.Case) map[string]string {
 		out["need_share"] = fmt.Sprintf("%.2f", math.Ceil(100*u)/100)
 		out["raised"] = fmt.Sprintf("%.2f", min(0.95, math.Ceil(100*u)/100+0.05))
 	} else {
-		out["past"] = units.Amount(int64(float64(f.Limit.Bytes) / mlcUnset))
+		all := int64(float64(f.Limit.Bytes) / mlcUnset)
+		if out["past"] = units.Amount(all); all < need {
+			out["past_is"] = ": too little even without a KV cache"
+		}
 	}
 	return out
 }
@@ -100,7 +103,7 @@ var Cards = []cause.Card{{
 	ID: "mlc-llm/phone", Kinds: []fact.Kind{fact.MLCBudget}, Said: onPhone, Figures: mlcNeeds,
 	Cause: cause.ModelTooLarge, Weight: cause.Strong,
 	Headline: "did not start: the model needs {need}, and the app may use {limit} on this phone",
-	Means:    "Weights ({weights}) and buffers for a prompt ({buffer}) need {need}. MLC may use {limit}, its share of the phone's memory (`gpu_memory_utilization`, 0.85 by default).[[ The weights alone are {over} too large.]][[ If the share is 0.85 now, all of it would be {past}, hardly enough with a KV cache.]]",
+	Means:    "Weights ({weights}) and buffers for a prompt ({buffer}) need {need}. MLC may use {limit}, its share of the phone's memory (`gpu_memory_utilization`, 0.85 by default).[[ The weights alone are {over} too large.]][[ If the share is 0.85 now, all of it would be {past}{past_is}.]]",
 	Not:      "The message's second GPU: a phone has only one.[[ A smaller prompt chunk alone: the weights would still be {over} too large.]]",
 	Cures:    []cause.Cure{mlcSmaller, mlcApp, {Fix: "bigger_gpu", Title: "Or use a phone with more memory", Told: "It should have about {twice}, so that the system keeps half.", Cost: "another phone"}},
 	Sources:  []string{mlcConfig, mlcPackage},

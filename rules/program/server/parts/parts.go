@@ -128,7 +128,7 @@ var Xinference = cause.Card{
 	Not:      "More system RAM or swap.",
 	Cures: []cause.Cure{
 		{Fix: "lower_context", Title: "Send less at once, then launch the model again", Told: "Use shorter prompts and histories; for embeddings and reranking 8 to 16 texts per request. After the new launch use the new uid, or set one with `--model-uid`.", Cost: "more requests"},
-		{Fix: "use_lower_quant", Title: "Or launch it with fewer bits", Told: "Choose another `--quantization` on the launch page (AWQ or GPTQ Int4, a GGUF Q4_K_M).", Cost: "slight loss of quality"},
+		{Fix: "use_lower_quant", Title: "Or launch it with fewer bits", Told: "Choose another Quantization on the launch page, or `--quantization` on the command line (AWQ or GPTQ Int4, a GGUF Q4_K_M).", Cost: "slight loss of quality"},
 		{Fix: "select_gpu", Title: "Or give each model its own GPU", Told: "`nvidia-smi` shows what shares the GPU. `--gpu-idx 1` launches the model on another one.", Cost: "needs a free GPU"},
 	},
 	Sources: []string{"xinference/core/model.py", "xinference/deploy/cmdline.py"},

@@ -71,6 +71,6 @@ var XinferenceCards = []cause.Card{{
 	Cures: []cause.Cure{
 		{Fix: "lower_gpu_memory_utilization", Title: "Lower `gpu_memory_utilization` at launch", Own: true, Cost: "a smaller cache"},
 		Flags("lower_max_num_seqs", "Or compute less at once", "", "others wait, long prompts are slower", Option("max_num_seqs", "16"), Option("max_num_batched_tokens", "2048")),
-		{Fix: "use_lower_quant", Title: "Or load smaller weights", Told: "Choose another `--quantization` on the launch page (AWQ, GPTQ Int4).", Cost: "slight loss of quality"},
+		{Fix: "use_lower_quant", Title: "Or load smaller weights", Told: "Choose another Quantization on the launch page, or `--quantization` on the command line (AWQ, GPTQ Int4).", Cost: "slight loss of quality"},
 	},
 	Sources: []string{"xinference/deploy/cmdline.py", "inference/doc/source/getting_started/using_xinference.rst"}}}

@@ -23,6 +23,12 @@ var smallSegments = cause.Cure{
 	},
 }
 
+// stills: the program makes no videos.
+func stills(c *ledger.Case) bool { return c.In("fooocus", "a1111", "forge", "invokeai") }
+
+// amdOnWindows: there is no rocm-smi.
+func amdOnWindows(c *ledger.Case) bool { return c.Windows() && c.Backend == "rocm" }
+
 // makesPictures: that is what the reader does.
 func makesPictures(c *ledger.Case) bool {
 	return c.Reader.Work == "image-generation" || c.Reader.Work == "video-generation"
@@ -38,15 +44,17 @@ func Slack(id string, makes func(*ledger.Case) bool) cause.Card {
 		},
 		Headline: "ran out of memory while {slack} was reserved but unused (fragmentation)",
 		Means:    "{slack} of PyTorch's reserved memory is unused, but split into blocks too small for {asked}. Text encoder, model and VAE take turns and need blocks of different sizes, which leaves gaps.",
-		Later:    "If it fails again with little unused memory, it really needs more: use a smaller image or fewer frames.",
+		Later:    "If it fails again with little unused memory, it really needs more: use a smaller image (video: fewer frames).",
 		Cures: []cause.Cure{
 			{Fix: "vae_tiling", If: large},
 			{Fix: "expandable_segments", If: when.All(reader.HasExpandableSegments, when.Not(large))},
 			{Fix: smallSegments.Fix, If: when.Not(when.Any(reader.HasExpandableSegments, large)), Title: smallSegments.Title, Told: smallSegments.Told, Cost: smallSegments.Cost, Steps: smallSegments.Steps},
-			{Fix: "lower_resolution", Title: "Use fewer frames, or a lower resolution", Cost: "detail"},
+			{Fix: "lower_resolution", If: stills, Title: "Use a lower resolution", Cost: "detail"},
+			{Fix: "lower_resolution", If: when.Not(stills), Title: "Use fewer frames, or a lower resolution", Cost: "detail"},
 			{Fix: "expandable_segments", If: when.All(reader.HasExpandableSegments, large)},
 			{Fix: smallSegments.Fix, If: when.All(large, when.Not(reader.HasExpandableSegments)), Title: smallSegments.Title, Told: smallSegments.Told, Cost: smallSegments.Cost, Steps: smallSegments.Steps},
-			{Fix: "restart_session", Title: "Restart the program before the next run", Cost: "models load again"},
+			{Fix: "restart_session", If: amdOnWindows, Title: "Restart the program before the next run", Told: "Task Manager (Performance, GPU) shows whether its memory is free before you start it again.", Cost: "models load again"},
+			{Fix: "restart_session", If: when.Not(amdOnWindows), Title: "Restart the program before the next run", Cost: "models load again"},
 		},
 		Sources: []string{"pytorch/c10/cuda/CUDACachingAllocator.cpp", "https://pytorch.org/docs/stable/notes/cuda.html#optimizing-memory-usage-with-pytorch-alloc-conf"},
 	}

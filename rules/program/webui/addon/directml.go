@@ -4,9 +4,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/torch/clues"
 )
 
 // SDNextDirectML is about SD.Next on a card without a PyTorch of its own.
@@ -66,7 +68,7 @@ func Underflow(c *ledger.Case) string {
 // InvokeFull is about a card that InvokeAI fills, where only its message is shown.
 var InvokeFull = cause.Card{
 	ID: "invokeai/full", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"unknown"}, Unsaid: []string{"sampler_args", "ldm/invoke/"}, If: func(c *ledger.Case) bool {
-		return c.In("invokeai") && ledger.FillsAlone(c) && !ledger.Crowded(c)
+		return c.In("invokeai") && ledger.FillsAlone(c) && !ledger.Crowded(c) && (c.Slack.Bytes < units.GiB || c.Slack.Bytes <= c.Asked.Bytes || clues.LiveFills(c)) // else pictures.Slack
 	},
 	Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "ran out of GPU memory[[ ({total})]]: its models fill the card",
 	Means: "InvokeAI itself uses {mine}. Usually that is mostly the models: FLUX.1 at 16 bit has 24 GB of weights, its T5 encoder 9.5, SDXL 7 in all.",

@@ -72,7 +72,7 @@ func kohyaSwapped(c *ledger.Case) string {
 
 var (
 	kohyaLean = cause.Cure{
-		Fix: "lower_batch_size", Title: "Use batch size 1, gradient checkpointing, 8-bit Adam", Cost: "About a third slower.",
+		Fix: "lower_batch_size", Title: "Use batch size 1, gradient checkpointing, 8-bit Adam", Cost: "About a third slower.", If: kohyaBatch,
 		Steps: kohyaAdds(step.Change{Flag: "--train_batch_size", Value: "1"}, step.Change{Flag: "--gradient_checkpointing"}, step.Change{Flag: "--optimizer_type", Value: "AdamW8bit"}, step.Change{Flag: "--sdpa"}),
 	}
 	// kohyaAdam is for a log that shows a batch of one already.
@@ -181,7 +181,7 @@ var kohyaCards = webui.OfCard([]cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "optimizer_8bit", Title: "Use 8-bit Adam", Steps: kohyaAdds(step.Change{Flag: "--optimizer_type", Value: "AdamW8bit"}), Cost: "Hardly any loss of quality."},
 			{Fix: "use_lora", Title: "Train fewer weights", Told: "Set a lower `--network_dim` and `--network_train_unet_only`. If you train all weights now, train a LoRA instead.", Cost: "Less capacity."},
-			kohyaLean,
+			{Fix: "lower_batch_size", Title: "Use batch size 1 and gradient checkpointing", Steps: kohyaAdds(step.Change{Flag: "--train_batch_size", Value: "1"}, step.Change{Flag: "--gradient_checkpointing"}, step.Change{Flag: "--sdpa"}), Cost: "About a third slower."},
 		},
 		Sources: []string{kohyaCode + "library/train_util.py"},
 	},

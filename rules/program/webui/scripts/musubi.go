@@ -1,12 +1,17 @@
 package scripts
 
 import (
+	"slices"
+	"strings"
+
+	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/program/torch/ram"
 	"github.com/oomdoc/oomdoc/rules/program/webui"
 	"github.com/oomdoc/oomdoc/rules/step"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 const musubiCode = "https://github.com/kohya-ss/musubi-tuner/blob/main/"
@@ -63,7 +68,19 @@ func musubiAdds(c *ledger.Case, changes ...step.Change) []step.Step {
 }
 
 var musubiSmaller = cause.Cure{
-	Fix: "lower_resolution", Title: "Train at a lower resolution, on fewer frames", Told: "In the dataset's .toml set `batch_size = 1`, a smaller `resolution` (for example `[640, 384]`) and smaller `target_frames`. Then cache the latents again.", Cost: "Less detail learned.",
+	Fix: "lower_resolution", If: when.Not(musubiStills), Title: "Train at a lower resolution, on fewer frames", Told: "In the dataset's .toml set `batch_size = 1`, a smaller `resolution` (for example `[640, 384]`) and smaller `target_frames`. Then cache the latents again.", Cost: "Less detail learned.",
+}
+
+// musubiStill is the same for models of images.
+var musubiStill = cause.Cure{
+	Fix: "lower_resolution", If: musubiStills, Title: "Train at a lower resolution", Told: "In the dataset's .toml set `batch_size = 1` and a smaller `resolution` (for example `[768, 768]`). Then cache the latents again.", Cost: "Less detail learned.",
+}
+
+// musubiStills: the script is one of a model that makes images.
+func musubiStills(c *ledger.Case) bool {
+	return slices.ContainsFunc(c.Facts.Code, func(x fact.Code) bool {
+		return slices.ContainsFunc([]string{"qwen_image", "zimage", "flux_kontext", "flux_2"}, func(name string) bool { return strings.Contains(x.File, name) })
+	})
 }
 
 var musubiCards = webui.OfCard([]cause.Card{
@@ -75,7 +92,7 @@ var musubiCards = webui.OfCard([]cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Cache one item at a time", Told: "Add to the end of the caching command:", Kind: "config", Text: "--batch_size 1", Cost: "Slower, once."},
 			{Fix: "load_in_8bit", Title: "If the text encoder failed: load it at 8 bit", Told: "Add `--fp8_llm` for HunyuanVideo and FramePack, `--fp8_t5` for Wan, `--fp8_vl` for Qwen-Image.", Cost: "Hardly any loss of quality."},
-			musubiSmaller,
+			musubiSmaller, musubiStill,
 		},
 		Sources: []string{musubiCode + "src/musubi_tuner/cache_latents.py", musubiCode + "docs/dataset_config.md", musubiCode + "docs/wan.md", musubiCode + "docs/qwen_image.md"},
 	},
@@ -92,7 +109,7 @@ var musubiCards = webui.OfCard([]cause.Card{
 			{Fix: "cpu_offload", Title: "Swap more blocks to RAM: `--blocks_to_swap`", Steps: func(c *ledger.Case) []step.Step {
 				return musubiAdds(c, append(musubiEight(c), step.Change{Flag: "--blocks_to_swap", Value: "16"})...)
 			}, Cost: "Slower; 64 GB of RAM are recommended; the highest number differs by model."},
-			musubiSmaller,
+			musubiSmaller, musubiStill,
 			{Fix: "optimizer_8bit", Title: "Turn on gradient checkpointing and 8-bit Adam", Told: "Add what is not on yet:", Kind: "config", Text: "--gradient_checkpointing --optimizer_type adamw8bit", Cost: "Slower; hardly any loss of quality."},
 		},
 		Sources: []string{musubiCode + "docs/qwen_image.md", musubiCode + "src/musubi_tuner/training/parser_common.py"},
