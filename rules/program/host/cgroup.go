@@ -38,6 +38,17 @@ func unit(path string) string {
 	return ""
 }
 
+// engine is what started the container in whose scope a path ends, by a number
+// that may have been made unreadable.
+func engine(path string) string {
+	for _, name := range [...]string{"docker", "libpod"} {
+		if own := unit(path); strings.HasPrefix(own, name+"-") && strings.HasSuffix(own, ".scope") {
+			return name
+		}
+	}
+	return ""
+}
+
 // whose names the owner of the limit.
 func whose(c *ledger.Case) string {
 	path := limits.CgroupPath(c)
@@ -49,6 +60,8 @@ func whose(c *ledger.Case) string {
 		return "the Docker container " + id
 	case strings.Contains(path, "/lxc/"):
 		return "the LXC container"
+	case engine(path) != "":
+		return "the " + map[string]string{"docker": "Docker", "libpod": "Podman"}[engine(path)] + " container in which it ran"
 	case strings.Contains(path, ".service"):
 		return "the service " + plainName(unit(path))
 	case strings.HasSuffix(owningUnit(c), "scope"):
@@ -78,9 +91,23 @@ func cgroupFigures(c *ledger.Case) map[string]string {
 	if unnamed(c) { // a hosted notebook has more with a larger machine
 		out["outside"] = "Closing programs outside"
 	}
+	out["bound"] = ofLimit(out["bound"])
 	if f := c.F(); f.Limit != nil && f.KilledRSS != nil && (f.Limit.Bytes-f.KilledRSS.Bytes)*5 > f.Limit.Bytes {
 		out["rest"] = units.Amount(f.Limit.Bytes - f.KilledRSS.Bytes)
 	}
+	return out
+}
+
+// ofLimit is what bounds a program under a limit, which counts in place of the
+// machine's RAM.
+func ofLimit(bound string) string {
+	return strings.Replace(bound, kinds.OfRAM, "a quarter of the memory limit if other programs share it", 1)
+}
+
+// crumbFigures are those of a pod that only its score shows.
+func crumbFigures(c *ledger.Case) map[string]string {
+	out := cgroupFigures(c)
+	out["watch"] = "`kubectl top pod --containers`"
 	return out
 }
 
@@ -157,7 +184,7 @@ func limitSteps(c *ledger.Case) []step.Step {
 	if c.In("kubernetes", "slurm") || strings.Contains(path, "kubepods") || strings.Contains(path, "/lxc/") || strings.Contains(path, "init.scope") {
 		return limits.Steps(c)
 	}
-	if owner := owningUnit(c); id == "" && owner != "" {
+	if owner := owningUnit(c); id == "" && owner != "" && engine(path) == "" {
 		return unitSteps(c, owner)
 	}
 	if own := bare(c); own != "" {

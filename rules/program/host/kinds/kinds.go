@@ -19,8 +19,11 @@ type Program struct {
 // Share stands in a bound for an amount that follows from today's limit.
 const Share = "an amount, a fifth below what it may have"
 
+// OfRAM stands in a bound for a share of the machine.
+const OfRAM = "a quarter of the RAM if other programs share the machine"
+
 const (
-	innodb   = "set `innodb_buffer_pool_size` in my.cnf (a quarter of the RAM if other programs share the machine), and a lower `max_connections`"
+	innodb   = "set `innodb_buffer_pool_size` in my.cnf (" + OfRAM + "), and a lower `max_connections`"
 	prefork  = "set `MaxRequestWorkers` (about the free RAM divided by the size of one process)"
 	doris    = "set `mem_limit` in be.conf to " + Share + ": in older releases a percentage counts the machine's RAM, not the container's"
 	guest    = "give the virtual machine less RAM (`-m`, libvirt's `<memory>`), or run fewer of them: QEMU itself needs a few hundred MB more for each"
