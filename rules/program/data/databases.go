@@ -16,11 +16,6 @@ func littleAsked(c *ledger.Case) bool {
 	return asked > 0 && asked <= units.MiB
 }
 
-// gathers: the statement collects values in arrays or strings.
-func gathers(c *ledger.Case) bool {
-	return c.Near("array_agg", "string_agg", "json_agg", "jsonb_agg", "xmlagg")
-}
-
 // refusedQuery says what a small request means.
 func refusedQuery(c *ledger.Case) map[string]string {
 	if littleAsked(c) {
@@ -67,6 +62,18 @@ var PostgreSQL = program.Program{
 		},
 		Sources: []string{"postgresql/src/backend/storage/ipc/dsm_impl.c", "https://docs.docker.com/reference/cli/docker/container/run/"},
 	}, {
+		ID: "postgresql/gathered", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"array_agg(", "string_agg(", "json_agg(", "jsonb_agg(", "xmlagg("}, If: func(c *ledger.Case) bool { return c.Near("in memory context \"") && !littleAsked(c) },
+		Cause: cause.HostMemory, Weight: cause.Decisive,
+		Headline: "could not get {asked} more for one query",
+		Means:    "The statement gathers values of many rows in one array or string (`array_agg`, `string_agg`). `work_mem` does not limit that: all groups are held in memory until the query ends. The system refused {asked} more, because RAM and swap, a limit or strict overcommit (`vm.overcommit_memory=2`) left no room.",
+		Not:      "A lower `work_mem`: it does not limit these functions.",
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", Title: "Split the query", Told: "Aggregate one range of the GROUP BY key at a time, with WHERE, or return the rows and collect them in the program.", Cost: "more runs"},
+			{Fix: "raise_memory_limit", Title: "Check whether the system may promise more memory", Kind: "shell", Text: "free -h; sysctl vm.overcommit_memory; grep -i commit /proc/meminfo", Told: "If overcommit is 2 and `Committed_AS` is near `CommitLimit`: add swap, or raise `vm.overcommit_ratio`.", Cost: "free"},
+			{Fix: "lower_num_workers", Title: "Allow fewer sessions", Told: "Lower `max_connections`, with a pool (PgBouncer) in front: every session has its own memory.", Cost: "sessions wait"},
+		},
+		Sources: []string{"postgresql/src/backend/utils/mmgr/aset.c", "https://www.postgresql.org/docs/current/runtime-config-resource.html"},
+	}, {
 		ID: "postgresql/query", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"in memory context \""},
 		Cause: cause.HostMemory, Weight: cause.Decisive,
 		Headline: "could not get {asked} more for one query",
@@ -75,8 +82,7 @@ var PostgreSQL = program.Program{
 		Cures: []cause.Cure{
 			{Fix: "raise_memory_limit", If: littleAsked, Title: "Check what fills the server's machine", Kind: "shell", Text: "free -h; sysctl vm.overcommit_memory; grep -i commit /proc/meminfo", Told: "Run it on the server, or in its container. If little is available: add RAM or swap, raise the container's limit, or run less beside it. If overcommit is 2 and `Committed_AS` is near `CommitLimit`: add swap, or raise `vm.overcommit_ratio`.", Cost: "free"},
 			{Fix: "lower_num_workers", If: littleAsked, Title: "Allow fewer sessions, and less memory for each", Told: "Lower `max_connections` and use a pool (PgBouncer). Set `shared_buffers` to a quarter of the RAM. `work_mem` (default 4MB) counts for each sort, hash and parallel worker: `ALTER SYSTEM SET work_mem = '8MB'; SELECT pg_reload_conf();`", Cost: "sessions wait; large sorts go to disk"},
-			{Fix: "lower_batch_size", If: gathers, Title: "Split the query", Told: "`work_mem` does not limit functions that gather values, such as `array_agg`. Aggregate one range of keys at a time, with WHERE.", Cost: "more runs"},
-			{Fix: "lower_batch_size", If: when.Not(gathers), Title: "Limit the memory of the query", Told: "Run this in the session before the query. It does not limit huge `array_agg`, `string_agg` or IN lists: split such a query.", Kind: "config", Text: "SET work_mem = '8MB';   -- lower than today; 4MB unless set\nSET hash_mem_multiplier = 1;   -- PostgreSQL 13 and later\nSET max_parallel_workers_per_gather = 0;", Cost: "slower queries"},
+			{Fix: "lower_batch_size", Title: "Limit the memory of the query", Told: "Run this in the session before the query. It does not limit huge `array_agg`, `string_agg` or IN lists: split such a query.", Kind: "config", Text: "SET work_mem = '8MB';   -- lower than today; 4MB unless set\nSET hash_mem_multiplier = 1;   -- PostgreSQL 13 and later\nSET max_parallel_workers_per_gather = 0;", Cost: "slower queries"},
 			{Fix: "raise_memory_limit", If: when.Not(littleAsked), Title: "Check whether the system may promise more memory", Kind: "shell", Text: "free -h; sysctl vm.overcommit_memory; grep -i commit /proc/meminfo", Told: "If overcommit is 2 and `Committed_AS` is near `CommitLimit`: add swap, or raise `vm.overcommit_ratio`.", Cost: "free"},
 			{Fix: "lower_num_workers", If: when.Not(littleAsked), Title: "Allow fewer sessions", Told: "Lower `max_connections`, with a pool (PgBouncer) in front: every session has its own memory.", Cost: "sessions wait"},
 		},

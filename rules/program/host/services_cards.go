@@ -29,7 +29,7 @@ func service(name, shown, limit, title, kind string, sources program.Sources, pr
 // something. Proofs are those words: a log that only mentions the service is
 // another program's.
 var (
-	Docker     = with(service("docker", "Docker", "docker run --memory=16g --memory-swap=16g IMAGE   # IMAGE: what you start today; in Compose: mem_limit: 16g", "Raise the container's limit", "shell", program.Sources{"docker/cli/command/container/opts.go": "--memory --memory-swap"}, `"OOMKilled": true`, `"OOMKilled":true`, "OOMKilled=true", "{{.State.OOMKilled}}", "container oom ", "Exited (137)"), platforms.Docker)
+	Docker     = unbounded(with(service("docker", "Docker", "docker run --memory=16g --memory-swap=16g IMAGE   # IMAGE: what you start today; in Compose: mem_limit: 16g", "Raise the container's limit", "shell", program.Sources{"docker/cli/command/container/opts.go": "--memory --memory-swap"}, `"OOMKilled": true`, `"OOMKilled":true`, "OOMKilled=true", "{{.State.OOMKilled}}", "container oom ", "Exited (137)"), platforms.Docker))
 	GitHub     = with(service("github-actions", "GitHub Actions", "Set `runs-on:` to a larger runner of your organisation (for example `ubuntu-latest-8-cores`), or use a self-hosted one.", "Use a larger runner", "text", nil, "Process completed with exit code 137", "The runner has received a shutdown signal"), platforms.GitHub)
 	Colab      = with(service("colab", "Colab", "Menu Runtime, Change runtime type: High-RAM (paid plans).", "Choose a runtime with more RAM", "ui", nil, "crashed after using all available RAM"), platforms.Colab)
 	Kaggle     = with(service("kaggle", "Kaggle", "Session options, Accelerator: the choices differ in RAM, and a TPU session has the most.", "Choose a session with more RAM", "ui", nil, "Your notebook tried to allocate more memory than is available"), platforms.Kaggle)
@@ -54,6 +54,17 @@ var (
 
 // Programs that stand with the platforms.
 var Shell, Android = platforms.Shell, platforms.Android
+
+// unbounded: the log need not show a limit; without one the whole machine was full.
+func unbounded(p program.Program) program.Program {
+	p.Useless["add_swap"] = func(c *ledger.Case) string {
+		if told := idleSwap(c); told == "" || c.F().Limit != nil {
+			return told
+		}
+		return "If the container has a limit of its own: swap on the machine does not raise it."
+	}
+	return p
+}
 
 // doubled puts twice the log's limit in place of an example.
 func doubled(p program.Program, example, unit string) program.Program {

@@ -68,6 +68,7 @@ var OpenCV = program.Program{
 	Costs:    map[string]string{"lower_resolution": "Less detail.", "detach_accumulated": "None."},
 	Remedies: cures(append([]cause.Remedy{{Fix: "lower_batch_size", Fit: cause.Cures, If: (*ledger.Case).Training}}, cause.InOrder("lower_resolution", "detach_accumulated", "kill_stale_process")...), cause.InOrder("fix_shape", "lower_resolution", "detach_accumulated", "add_swap")),
 	Steps: steps{
+		"lower_batch_size":   step.Paste("text", "Halve `batch_size` in the training script."),
 		"lower_resolution":   step.Paste("python", "img = cv2.resize(cv2.imread(path), None, fx=0.5, fy=0.5)   # a quarter of the memory from here on"),
 		"detach_accumulated": step.Paste("python", "cap.release(); del frames   # do not keep frames in a list: handle each and let it go"),
 		"fix_shape":          step.Paste("python", "print(img.shape, img.dtype)   # before the call: a wrong scale factor or homography makes an image of many gigabytes"),

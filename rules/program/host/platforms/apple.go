@@ -69,7 +69,7 @@ var daemonCards = []cause.Card{{
 const smallerOnPhone = "Weights, context and the app itself have to stay below the limit. On phones use 1 to 3 billion parameters in 4 bit. A shorter context or input takes less, too."
 
 var jetsamCards = limit("macos/jetsam", []fact.Kind{fact.AppleKill}, cause.Strong,
-	"killed the app at its memory limit[[ of {limit}]]",
+	"or iOS killed the app at its memory limit[[ of {limit}]]",
 	"The app reached its memory limit (jetsam). On iPhone and iPad every app has one, roughly half of the RAM; on a Mac it was set for that process. The GPU uses the same RAM.",
 	"Closing other apps: the limit is this app's own.", "https://developer.apple.com/documentation/xcode/identifying-high-memory-use-with-jetsam-event-reports",
 	cause.Cure{Fix: "use_smaller_model", If: ledger.RunsModels, Title: "Use a smaller model", Kind: "text", Text: smallerOnPhone, Cost: "some quality"},
@@ -118,7 +118,7 @@ var macFullCards = []cause.Card{
 	{
 		ID: "macos/report", Kinds: []fact.Kind{fact.AppleKill}, Said: []string{"rpages", "largestProcess", "vm-pageshortage"},
 		Cause: cause.HostMemory, Weight: cause.Decisive,
-		Headline: "killed a process for memory (a jetsam report)",
+		Headline: "or iOS killed a process for memory (a jetsam report)",
 		Means:    "The report lists all processes; the killed one has a \"reason\". \"per-process-limit\" means that it reached its own limit, however much was free. \"vm-pageshortage\" or \"highwater\" means that the device was short of memory. Multiply \"rpages\" by the page size (16 KiB on Apple silicon) to see what it held.",
 		Not:      "Closing other apps, if the reason is per-process-limit.",
 		Cures: []cause.Cure{

@@ -107,6 +107,9 @@ var LSFKilled = []cause.Card{{
 		told := map[string]string{"held": "", "mb": "32000", "ask": "Put twice what it had in place of 32000"}
 		if held := ledger.Sized(c, "lsf_held"); held > 0 {
 			told["held"], told["mb"], told["ask"] = units.Amount(held), strconv.FormatInt((2*held/units.MiB+99)/100*100, 10), "This is twice what it has used so far"
+			if held*2%(100*units.MiB) != 0 {
+				told["ask"] += ", rounded up"
+			}
 		}
 		return told
 	},
