@@ -26,7 +26,7 @@ func inNamespace(c *ledger.Case) string {
 
 func podFigures(c *ledger.Case) map[string]string {
 	out := hostFigures(c)
-	out["bound"] = ofLimit(out["bound"])
+	out["bound"] = kinds.OfLimit(out["bound"])
 	out["available"], out["request"], out["lived"], out["restarts"] = "", "", "", ""
 	if n, ok := c.Fact("restarts"); ok && n.Count != nil && n.Count.Value > 1 {
 		out["restarts"] = n.Count.Text

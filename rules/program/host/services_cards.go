@@ -29,12 +29,12 @@ func service(name, shown, limit, title, kind string, sources program.Sources, pr
 // something. Proofs are those words: a log that only mentions the service is
 // another program's.
 var (
-	Docker     = unbounded(with(service("docker", "Docker", "docker run --memory=16g --memory-swap=16g IMAGE   # IMAGE: what you start today; in Compose: mem_limit: 16g", "Raise the container's limit", "shell", program.Sources{"docker/cli/command/container/opts.go": "--memory --memory-swap"}, `"OOMKilled": true`, `"OOMKilled":true`, "OOMKilled=true", "{{.State.OOMKilled}}", "container oom ", "Exited (137)"), platforms.Docker))
+	Docker     = with(service("docker", "Docker", "docker run --memory=16g --memory-swap=16g IMAGE   # IMAGE: what you start today; in Compose: mem_limit: 16g", "Raise the container's limit", "shell", program.Sources{"docker/cli/command/container/opts.go": "--memory --memory-swap"}, `"OOMKilled": true`, `"OOMKilled":true`, "OOMKilled=true", "{{.State.OOMKilled}}", "container oom ", "Exited (137)"), platforms.Docker)
 	GitHub     = with(service("github-actions", "GitHub Actions", "Set `runs-on:` to a larger runner of your organisation (for example `ubuntu-latest-8-cores`), or use a self-hosted one.", "Use a larger runner", "text", nil, "Process completed with exit code 137", "The runner has received a shutdown signal"), platforms.GitHub)
 	Colab      = with(service("colab", "Colab", "Menu Runtime, Change runtime type: High-RAM (paid plans).", "Choose a runtime with more RAM", "ui", nil, "crashed after using all available RAM"), platforms.Colab)
 	Kaggle     = with(service("kaggle", "Kaggle", "Session options, Accelerator: the choices differ in RAM, and a TPU session has the most.", "Choose a session with more RAM", "ui", nil, "Your notebook tried to allocate more memory than is available"), platforms.Kaggle)
 	Lambda     = with(service("aws-lambda", "AWS Lambda", "aws lambda update-function-configuration --function-name FUNCTION --memory-size 3008   # FUNCTION: its name in the console; in place of 3008: twice today's size, up to 10240 MB", "Raise the function's memory", "shell", program.Sources{"https://docs.aws.amazon.com/cli/latest/reference/lambda/update-function-configuration.html": "--function-name --memory-size"}, "Runtime.ExitError", "Runtime exited with error: signal: killed", "Runtime.OutOfMemory"), platforms.Lambda)
-	Gunicorn   = with(service("gunicorn", "Gunicorn", "docker update --memory 4g --memory-swap 4g CONTAINER   # twice today's; CONTAINER: its name in `docker ps`", "Raise the container's limit", "shell", program.Sources{"docker/cli/command/container/opts.go": "--memory --memory-swap", "gunicorn/config.py": "--workers --threads --preload --timeout --max-requests --max-requests-jitter"}, "was sent SIGKILL! Perhaps out of memory?", "was terminated due to signal 9"), platforms.Gunicorn)
+	Gunicorn   = with(service("gunicorn", "Gunicorn", "docker update --memory 4g --memory-swap 4g CONTAINER   # in place of 4g: twice today's; CONTAINER: its name in `docker ps`", "Raise the container's limit", "shell", program.Sources{"docker/cli/command/container/opts.go": "--memory --memory-swap", "gunicorn/config.py": "--workers --threads --preload --timeout --max-requests --max-requests-jitter"}, "was sent SIGKILL! Perhaps out of memory?", "was terminated due to signal 9"), platforms.Gunicorn)
 	Joblib     = scripted(with(service("joblib", "joblib", "Raise the limit of the container or job where it was set.", "Raise the limit, if there is one", "text", nil, "TerminatedWorkerError", "excessive memory usage causing the Operating System to kill"), platforms.Joblib))
 	SageMaker  = with(service("sagemaker", "SageMaker", "Set `instance_type=` of the estimator to the next size.", "Choose the next instance size", "text", nil, "AlgorithmError: ExecuteUserScriptError", "Error for Training job"), platforms.SageMaker)
 	Spaces     = with(service("hf-spaces", "Hugging Face Spaces", "Settings, Space hardware: each entry states its RAM.", "Choose hardware with more RAM", "ui", nil, "Memory limit exceeded ("), platforms.Spaces)
@@ -54,17 +54,6 @@ var (
 
 // Programs that stand with the platforms.
 var Shell, Android = platforms.Shell, platforms.Android
-
-// unbounded: the log need not show a limit; without one the whole machine was full.
-func unbounded(p program.Program) program.Program {
-	p.Useless["add_swap"] = func(c *ledger.Case) string {
-		if told := idleSwap(c); told == "" || c.F().Limit != nil {
-			return told
-		}
-		return "If the container has a limit of its own: swap on the machine does not raise it."
-	}
-	return p
-}
 
 // doubled puts twice the log's limit in place of an example.
 func doubled(p program.Program, example, unit string) program.Program {
