@@ -55,10 +55,10 @@ var (
 			Cures: []cause.Cure{
 				{Fix: "raise_memory_limit", Title: "Build where there is more RAM", Told: "Use 4 GB or more. Docker Desktop: Settings, Resources, Memory. CI: a larger runner. Or build on your own computer, and copy the result to the small server.", Cost: "money, or one more step"},
 				swap,
-				{Fix: "lower_num_workers", Title: "Make the build smaller", Told: "Set `NODE_OPTIONS=--max-old-space-size=1536` (in MB, below the RAM), and turn off source maps (Create React App: `GENERATE_SOURCEMAP=false`) and parallel minifying.", Cost: "a longer build"},
+				{Fix: "lower_num_workers", Title: "Make the build smaller", Told: "Set `NODE_OPTIONS=--max-old-space-size=1536` (in MB, below the RAM), and turn off source maps and parallel minifying. Create React App: `GENERATE_SOURCEMAP=false`. Next.js 15: `experimental.webpackMemoryOptimizations` in next.config.js.", Cost: "a longer build"},
 				dmesg,
 			},
-			Sources: []string{"https://nodejs.org/api/cli.html", "https://create-react-app.dev/docs/advanced-configuration/"},
+			Sources: []string{"https://nodejs.org/api/cli.html", "https://create-react-app.dev/docs/advanced-configuration/", "https://nextjs.org/docs/app/guides/memory-usage"},
 		}},
 		Sources: program.Sources{"https://nodejs.org/api/cli.html": "--max-old-space-size"},
 	}

@@ -36,10 +36,10 @@ var (
 				ID: "dotnet/whole-file", Kinds: []fact.Kind{fact.PlainHost, fact.PlainMemory, fact.PlainDevice}, Said: []string{"IO.MemoryStream.", "LargeMemoryStream.", "StreamReader.ReadToEnd", "File.ReadAllBytes", "File.ReadAllText", "StringBuilder.ToString", "Convert.ToBase64String"},
 				Cause: cause.OversizedAllocation, Weight: cause.Strong,
 				Headline: "ran out of memory for a whole file in one array or string",
-				Means:    "The code puts a whole file or document into one array or string. A MemoryStream or StringBuilder doubles its size when it is full, so old and new have to fit at once; an array or string ends at 2 GB. A 32-bit process has 2 GB for everything, and rarely 500 MB in one block.",
+				Means:    "The code puts a whole file or document into one array or string. A MemoryStream doubles its size when it is full, and `ToString` of a StringBuilder copies it whole, so two copies have to fit at once. An array or string ends at 2 GB. A 32-bit process has 2 GB for everything, and rarely 500 MB in one block.",
 				Not:      "`GC.Collect()`: the runtime collects before it gives up.",
 				Cures: []cause.Cure{
-					{Fix: "stream_dataset", Title: "Use a file, or line by line, instead of memory", Told: "As a stream use `new FileStream(Path.GetTempFileName(), FileMode.Create, FileAccess.ReadWrite, FileShare.None, 81920, FileOptions.DeleteOnClose)`, or write straight to the target (`CopyToAsync`). For text use `File.ReadLines`.", Cost: "some rewriting"},
+					{Fix: "stream_dataset", Title: "Write to a file, or work line by line", Told: "As a stream use `new FileStream(Path.GetTempFileName(), FileMode.Create, FileAccess.ReadWrite, FileShare.None, 81920, FileOptions.DeleteOnClose)`, or write straight to the target (`CopyToAsync`). For text use `File.ReadLines`.", Cost: "some rewriting"},
 					{Fix: "upgrade_version", Title: "Run it as a 64-bit process", Told: "Somebody else's program: use its x64 version. Your own: build for x64, or AnyCPU without \"Prefer 32-bit\". IIS: turn off \"Enable 32-Bit Applications\". `Environment.Is64BitProcess` shows which it is.", Cost: "None"},
 					{Fix: "lower_batch_size", Title: "Make the file smaller", Told: "Use fewer or smaller pictures in a document, or a part of the data at a time.", Cost: "more files"},
 				},
@@ -49,7 +49,7 @@ var (
 				ID: "dotnet/out-of-memory", Kinds: []fact.Kind{fact.PlainHost, fact.PlainMemory, fact.PlainDevice}, Said: []string{"System.OutOfMemoryException"},
 				Among:    []string{cause.HostMemory, cause.Unknown, cause.OversizedAllocation, cause.BatchTooLarge},
 				Headline: "ran out of memory (OutOfMemoryException)",
-				Means:    "There are four usual reasons. The process is 32-bit and can use only 2 GB. One array or string is too large. A container's limit was reached (the heap may use 75 % of it). Or the machine is full. The innermost frame shows what was allocated; growing lists and StringBuilders need old and new copy at once.",
+				Means:    "There are four usual reasons. The process is 32-bit and can use only 2 GB. One array or string is too large. A container's limit was reached (the heap may use 75 % of it). Or the machine is full. The innermost frame shows what was allocated; growing lists need old and new copy at once, and so does `ToString` of a StringBuilder.",
 				Not:      "`GC.Collect()`: the runtime collects before it gives up.",
 				Cures: []cause.Cure{
 					{Fix: "upgrade_version", Title: "Run it as a 64-bit process", Told: "Build for x64, or AnyCPU without \"Prefer 32-bit\". IIS: turn off \"Enable 32-Bit Applications\". `Environment.Is64BitProcess` shows which it is.", Cost: "None"},

@@ -62,6 +62,18 @@ var PostgreSQL = program.Program{
 		},
 		Sources: []string{"postgresql/src/backend/storage/ipc/dsm_impl.c", "https://docs.docker.com/reference/cli/docker/container/run/"},
 	}, {
+		ID: "postgresql/gathered", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"array_agg(", "string_agg(", "json_agg(", "jsonb_agg(", "xmlagg("}, If: func(c *ledger.Case) bool { return c.Near("in memory context \"") && !littleAsked(c) },
+		Cause: cause.HostMemory, Weight: cause.Decisive,
+		Headline: "could not get {asked} more for one query",
+		Means:    "The statement gathers values of many rows in one array or string (`array_agg`, `string_agg`). `work_mem` does not limit that: all groups are held in memory until the query ends. The system refused {asked} more, because RAM and swap, a limit or strict overcommit (`vm.overcommit_memory=2`) left no room.",
+		Not:      "A lower `work_mem`: it does not limit these functions.",
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", Title: "Split the query", Told: "Aggregate one range of the GROUP BY key at a time, with WHERE, or return the rows and collect them in the program.", Cost: "more runs"},
+			{Fix: "raise_memory_limit", Title: "Check whether the system may promise more memory", Kind: "shell", Text: "free -h; sysctl vm.overcommit_memory; grep -i commit /proc/meminfo", Told: "If overcommit is 2 and `Committed_AS` is near `CommitLimit`: add swap, or raise `vm.overcommit_ratio`.", Cost: "free"},
+			{Fix: "lower_num_workers", Title: "Allow fewer sessions", Told: "Lower `max_connections`, with a pool (PgBouncer) in front: every session has its own memory.", Cost: "sessions wait"},
+		},
+		Sources: []string{"postgresql/src/backend/utils/mmgr/aset.c", "https://www.postgresql.org/docs/current/runtime-config-resource.html"},
+	}, {
 		ID: "postgresql/query", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"in memory context \""},
 		Cause: cause.HostMemory, Weight: cause.Decisive,
 		Headline: "could not get {asked} more for one query",

@@ -38,7 +38,7 @@ var (
 			Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "does not have enough free memory to start the virtual machine",
 			Means: "A virtual machine requests its whole memory at the start, and the host has less free. What else uses it: other virtual machines, browsers, reserved huge pages, the ZFS cache (on Proxmox often half of the RAM), or strict overcommit.",
 			Cures: []cause.Cure{
-				told("lower_mem_fraction", "Give the virtual machine less memory", "less inside it", "Change Memory in its settings, and leave 2 to 4 GB to the host. QEMU: `-m 4G`. Proxmox: set a lower minimum with ballooning."),
+				told("lower_mem_fraction", "Give the virtual machine less memory", "less inside it", "Change Memory in its settings, and leave 2 to 4 GB to the host. QEMU: `-m 4G`. Proxmox: lower Memory itself; the minimum for ballooning does not change what it requests at the start."),
 				told("close_other_apps", "Free memory on the host", "free", "Stop other virtual machines; `free -h` shows the result. Proxmox with ZFS: lower `zfs_arc_max`. `grep Huge /proc/meminfo` shows reserved huge pages."),
 				swap,
 			},

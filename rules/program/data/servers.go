@@ -133,7 +133,7 @@ var (
 			Means: "\"Out of memory (allocated ...)\" means that the system refused memory[[ after {held}]]. PHP's own limit would say \"Allowed memory size exhausted\".[[ {narrow}]] Otherwise the server, container or hosting package has no more memory to give, often without swap.",
 			Not:   "`memory_limit` in php.ini or by `ini_set`: that limit was not reached.",
 			Cures: []cause.Cure{
-				{If: phpNarrow, Fix: "upgrade_version", Title: "Use 64-bit PHP", Told: "`php -r 'echo PHP_INT_SIZE;'` prints 8 for 64-bit and 4 for 32-bit PHP. On Windows use the x64 download, or a 64-bit XAMPP.", Cost: "an installation"},
+				{If: phpNarrow, Fix: "upgrade_version", Title: "Use 64-bit PHP", Told: "`php -r \"echo PHP_INT_SIZE;\"` prints 8 for 64-bit and 4 for 32-bit PHP. On Windows use the x64 download, or a 64-bit XAMPP.", Cost: "an installation"},
 				{Fix: "stream_dataset", Title: "Process the input in parts", Told: "Import a few thousand rows per run. In code use `fgetcsv` or a generator instead of `file()` and large arrays, and `unset` what you no longer need.", Cost: "more runs, or some rewriting"},
 				{If: when.Not(onWindows), Fix: "add_swap", Title: "Add 2 GB of swap", Kind: "shell", Text: "sudo fallocate -l 2G /swapfile && sudo chmod 600 /swapfile\nsudo mkswap /swapfile && sudo swapon /swapfile", Cost: "2 GB of disk, and slow when used"},
 				{Fix: "raise_memory_limit", Title: "Raise the memory of the server, container or package", Told: "Hosting packages limit each process (`ulimit -v`, LVE); php.ini does not show that.", Cost: "money"},

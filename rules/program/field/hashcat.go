@@ -2,6 +2,7 @@ package field
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -9,6 +10,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/step"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 // saltBytes is a salt_t (include/types.h): twice 64 numbers of 32 bit, and 12 more.
@@ -27,21 +29,20 @@ var Hashcat = program.Program{
 	Steps: steps{
 		"lower_batch_size": say("Split the hash file in two, and run them one after another. With `-r` use a shorter rule file: all hashes and rules are copied to the GPU."),
 		"lower_parallel":   say("Use `-w 1` (default 2), and leave out `-n` and `-u`. Memory-hard modes (scrypt, Argon2) need memory for each candidate that runs at once."),
-		"select_gpu":       say("Add `-d 1`. `hashcat -I` lists the devices with their memory; integrated graphics is a device, too."),
+		"select_gpu":       say("Add `-d` with the number of the larger device. `hashcat -I` lists all with their memory; integrated graphics is one, too."),
 	},
 	Cards: []cause.Card{{
 		ID: "hashcat/host", Kinds: []fact.Kind{fact.DeviceAlloc, fact.PlainHost, fact.PlainMemory}, Said: []string{"Insufficient memory available"}, Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "ran out of system memory (RAM), not GPU memory",
 		Means: "hashcat prints \"Insufficient memory available\" when the system refuses it RAM; the line about a device only follows from that. For each device it keeps copies of the word and hash buffers in RAM, so several GPUs need several times as much.",
-		Cures: []cause.Cure{{Fix: "raise_pagefile", Title: "Windows: enlarge the page file", Told: "Press Win+R, run `SystemPropertiesAdvanced`; Performance: Settings, Advanced, Virtual memory: Change. Custom size: initial 16384, maximum 32768 MB, then restart. On Linux add as much swap.", Cost: "disk space, a restart"}, {Fix: "select_gpu", Title: "Run fewer devices at once", Told: "Add `-d 1,2`, and run the others afterwards.", Cost: "more than one run"}, {Fix: "close_other_apps", Title: "Close other programs", Told: "Above all browsers. RAM counts here, not GPU memory.", Cost: "free"}, {Fix: "lower_batch_size"}}, Sources: []string{"hashcat/include/memory.h", "hashcat/src/memory.c"},
+		Cures: []cause.Cure{{Fix: "raise_pagefile", Title: "Windows: enlarge the page file", Told: "Press Win+R, run `SystemPropertiesAdvanced`; Performance: Settings, Advanced, Virtual memory: Change. Custom size: initial 16384, maximum 32768 MB, then restart. On Linux add as much swap.", Cost: "disk space, a restart"}, {Fix: "select_gpu", Title: "Run fewer devices at once", Told: "Add `-d 1`: then only that device is used (`hashcat -I` lists them).", Cost: "the other devices' speed"}, {Fix: "close_other_apps", Title: "Close other programs", Told: "Above all browsers. RAM counts here, not GPU memory.", Cost: "free"}, {Fix: "lower_batch_size"}}, Sources: []string{"hashcat/include/memory.h", "hashcat/src/memory.c"},
 	}, {
 		ID: "hashcat/salts", Kinds: byOpenCL, If: manySalts, Figures: saltFigures,
 		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "had no room for {salts} salts: {size} in one block",
 		Means: "hashcat copies all salts of the list to the GPU in one block, 560 bytes each: {salts} salts take {size}. The OpenCL driver allows only {block} per block here[[, of {whole}]], however much is free.",
-		Not:   "Optimised kernels (`-O`), a smaller word list or mask: the number of salts stays the same.",
+		Not:   "A lighter workload (`-w 1`), optimised kernels (`-O`), a smaller word list or mask: the number of salts stays the same.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Split the hash list", Told: "Parts of at most {per} hashes fit. Run hashcat for each part, with your own options:", Steps: splitHashes, Cost: "more runs"},
 			{Fix: "upgrade_version", Title: "On NVIDIA, use hashcat 6 or later with the CUDA toolkit", Told: "With CUDA a block may use more than a quarter of the GPU. `hashcat -I` then lists the GPU under CUDA.", Cost: "an installation"},
-			{Fix: "lower_parallel"},
 		},
 		Sources: []string{"hashcat/src/backend.c", "hashcat/include/types.h", "https://github.com/hashcat/hashcat/issues/2221"},
 	}, {
@@ -51,7 +52,7 @@ var Hashcat = program.Program{
 		Not:   "A smaller word list: it is read in parts.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Split the hash list or the rules", Told: "Run two hash files one after another, or use a shorter `-r` file. `--left` lists the hashes that are not cracked yet.", Cost: "more runs"},
-			{Fix: "select_gpu", Title: "Leave that device out", Told: "Add `-d` with the numbers of the devices to use, for example `-d 1`.", Cost: "that device's speed"},
+			{Fix: "select_gpu", Title: "Leave that device out", Told: "Add `-d` with the number of the other device, if you have one (`hashcat -I` lists them).", Cost: "that device's speed"},
 			{Fix: "close_other_apps", Title: "Close other programs that use the GPU", Told: "Browsers and games. `hashcat -I` shows the memory of each device.", Cost: "free"},
 		},
 		Sources: []string{"hashcat/src/backend.c", "https://github.com/hashcat/hashcat/issues/516"},
@@ -63,7 +64,8 @@ var Hashcat = program.Program{
 		Not:      "A smaller word list: it is read in parts.",
 		Cures: []cause.Cure{
 			{Fix: "lower_parallel"},
-			{Fix: "lower_batch_size", Title: "Try one hash; if that works, split the list", Told: "Also use a shorter `-r` file. If one hash fails too, the reason is the workload, the driver, or another program on the GPU.", Cost: "more runs"},
+			{Fix: "lower_batch_size", If: oneHash, Title: "Use a shorter rule file, and free the GPU", Told: "With one hash the list is not the reason. Use a shorter `-r` file if you use one, and close other programs that use the GPU.", Cost: "fewer candidates"},
+			{Fix: "lower_batch_size", If: when.Not(oneHash), Title: "Try one hash; if that works, split the list", Told: "Also use a shorter `-r` file. If one hash fails too, the reason is the workload, the driver, or another program on the GPU.", Cost: "more runs"},
 			{Fix: "upgrade_version", Title: "Update the driver and hashcat", Told: "Packages of Kali and other distributions are often old. On NVIDIA hashcat 6 uses CUDA if the toolkit is installed, without the limit for one block.", Cost: "an installation"},
 		},
 		Sources: []string{"hashcat/src/backend.c", "hashcat/src/usage.c", "https://github.com/hashcat/hashcat/issues/1640"},
@@ -75,6 +77,12 @@ func manySalts(c *ledger.Case) bool {
 	x, ok := c.Fact("hashcat_salts")
 	block := ledger.Sized(c, "hashcat_block")
 	return ok && x.Count != nil && block > 0 && int64(x.Count.Value)*saltBytes > block
+}
+
+// oneHash: the list has a single hash.
+func oneHash(c *ledger.Case) bool {
+	x, ok := c.Fact("hashcat_salts")
+	return ok && strings.Contains(strings.ToLower(x.Text), " 1 digests")
 }
 
 // saltFigures are the list's and the device's.

@@ -20,7 +20,7 @@ var lolMiner = []cause.Card{{
 	Cures: []cause.Cure{
 		{Fix: "use_smaller_model", Title: "Mine a coin with a smaller DAG on this card", Told: "Choose another coin (`--algo`), or an algorithm without a DAG. A DAG takes 1 GiB plus 8 MiB per epoch of its chain, so 4 GB cards end at about epoch 375.", Cost: "another coin"},
 		{Fix: "select_gpu", Title: "Mine only with the larger cards", Told: "`--devices 1,2`, with the numbers of those that stay (`--list-devices` shows them).", Cost: "this card's hash rate"},
-		{Fix: "raise_memory_limit", Title: "AMD, 4 GB, Linux: let the DAG use the whole card", Told: "Add `--4g-alloc-size 4078` (in MB; less with an older driver or kernel) and `--keepfree 0` (default 5).", Cost: "None"},
+		{Fix: "raise_memory_limit", If: func(c *ledger.Case) bool { return !c.Near("GeForce") }, Title: "AMD, 4 GB, Linux: let the DAG use the whole card", Told: "Add `--4g-alloc-size 4078` (in MB; less with an older driver or kernel) and `--keepfree 0` (default 5).", Cost: "None"},
 	},
 	Sources: []string{"lolMiner-releases/4G_Ethash_Linux_Readme.md", "https://github.com/Lolliedieb/lolMiner-releases/issues/102", "https://github.com/Lolliedieb/lolMiner-releases/issues/429"},
 }, {

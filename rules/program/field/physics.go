@@ -1,10 +1,28 @@
 package field
 
 import (
+	"regexp"
+
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
+
+// aerSizes are what a circuit requires and what Aer may use, in MB.
+var aerSizes = regexp.MustCompile(`(?i)required memory: (\d{1,18})M, max memory: (\d{1,18})M`)
+
+// halfTooMuch: single precision is more than Aer may use as well.
+func halfTooMuch(c *ledger.Case) bool {
+	m := aerSizes.FindStringSubmatch(c.Failure.Message)
+	if m == nil {
+		return false
+	}
+	need, _ := ledger.Whole(m[1])
+	have, _ := ledger.Whole(m[2])
+	return need/2 > have
+}
 
 // Simulators of circuits, scanners and weather.
 var (
@@ -20,12 +38,18 @@ var (
 			Cures: []cause.Cure{
 				{Fix: "fix_shape", Title: "Transpile for the simulator, not for the device", Told: "The circuit then keeps its own number of qubits. From a device you need only the noise model:", Kind: "python", Text: "sim = AerSimulator()   # with noise: AerSimulator(noise_model=NoiseModel.from_backend(device))\nqc = transpile(qc, sim)", Cost: "free"},
 				{Fix: "use_smaller_model", Title: "Use a method without a full state", Told: "For little entanglement use the matrix product state, for Clifford gates only the stabilizer method (hundreds of qubits).", Kind: "python", Text: "sim = AerSimulator(method=\"matrix_product_state\")   # or \"stabilizer\", \"extended_stabilizer\", \"tensor_network\" on a GPU", Cost: "slow if entanglement is high"},
-				{Fix: "half_precision", Title: "Compute in single precision (half the memory)", Kind: "python", Text: "sim = AerSimulator(method=\"statevector\", precision=\"single\")   # 8 bytes instead of 16", Cost: "seven digits of precision"},
+				{Fix: "half_precision", If: when.Not(halfTooMuch), Title: "Compute in single precision (half the memory)", Kind: "python", Text: "sim = AerSimulator(method=\"statevector\", precision=\"single\")   # 8 bytes instead of 16", Cost: "seven digits of precision"},
 			},
 			Sources: []string{"qiskit-aer/src/simulators/circuit_executor.hpp", "qiskit-aer/qiskit_aer/backends/aer_simulator.py"},
 		}},
 		Titles: map[string]string{"fix_shape": "Use fewer qubits", "use_smaller_model": "Use a method without a full state (method=)", "half_precision": "Compute in single precision", "lower_parallel": "Run one experiment at a time"},
 		Costs:  map[string]string{"fix_shape": "None.", "use_smaller_model": "Slow where entanglement is high.", "half_precision": "Seven digits of precision.", "lower_parallel": "Slower."},
+		Useless: map[string]func(*ledger.Case) string{"half_precision": func(c *ledger.Case) string {
+			if halfTooMuch(c) {
+				return "Half of the required memory is still more than Aer may use."
+			}
+			return ""
+		}},
 		Steps: steps{
 			"fix_shape":         say("Transpile for the simulator (`transpile(qc, AerSimulator())`), not for a device: idle qubits count, too."),
 			"use_smaller_model": python("sim = AerSimulator(method=\"matrix_product_state\")   # little entanglement; Clifford gates only: \"stabilizer\""),

@@ -16,32 +16,10 @@ import (
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
-// container is the number of a Docker or Podman container in a cgroup's path,
-// as short as `docker ps` shows it.
-func container(path string) string {
-	for _, mark := range [...]string{"/docker/", "docker-", "libpod-"} {
-		_, id, found := strings.Cut(path, mark)
-		if len(id) >= 12 && found && strings.Trim(id[:12], "0123456789abcdef") == "" {
-			return id[:12]
-		}
-	}
-	return ""
-}
-
-// unit is the systemd unit in a cgroup's path whose limit it is.
-func unit(path string) string {
-	for _, kind := range [...]string{".service", ".scope", ".slice"} {
-		if i := strings.LastIndex(path, kind); i >= 0 {
-			return path[strings.LastIndexByte(path[:i], '/')+1 : i+len(kind)]
-		}
-	}
-	return ""
-}
-
 // whose names the owner of the limit.
 func whose(c *ledger.Case) string {
 	path := limits.CgroupPath(c)
-	id := container(path)
+	id := limits.Container(path)
 	switch {
 	case strings.Contains(path, "libpod") && id != "":
 		return "the Podman container " + id
@@ -49,8 +27,10 @@ func whose(c *ledger.Case) string {
 		return "the Docker container " + id
 	case strings.Contains(path, "/lxc/"):
 		return "the LXC container"
+	case limits.Engine(path) != "":
+		return "the " + map[string]string{"docker": "Docker", "libpod": "Podman"}[limits.Engine(path)] + " container in which it ran"
 	case strings.Contains(path, ".service"):
-		return "the service " + plainName(unit(path))
+		return "the service " + plainName(limits.Unit(path))
 	case strings.HasSuffix(owningUnit(c), "scope"):
 		return "the systemd scope in which it ran (MemoryMax)"
 	case strings.HasSuffix(owningUnit(c), ".service"):
@@ -78,9 +58,17 @@ func cgroupFigures(c *ledger.Case) map[string]string {
 	if unnamed(c) { // a hosted notebook has more with a larger machine
 		out["outside"] = "Closing programs outside"
 	}
+	out["bound"] = kinds.OfLimit(out["bound"])
 	if f := c.F(); f.Limit != nil && f.KilledRSS != nil && (f.Limit.Bytes-f.KilledRSS.Bytes)*5 > f.Limit.Bytes {
 		out["rest"] = units.Amount(f.Limit.Bytes - f.KilledRSS.Bytes)
 	}
+	return out
+}
+
+// crumbFigures are those of a pod that only its score shows.
+func crumbFigures(c *ledger.Case) map[string]string {
+	out := cgroupFigures(c)
+	out["watch"] = "`kubectl top pod --containers`"
 	return out
 }
 
@@ -153,11 +141,11 @@ func swapSteps(c *ledger.Case) []step.Step {
 // whose it is, how to see that.
 func limitSteps(c *ledger.Case) []step.Step {
 	path := limits.CgroupPath(c)
-	id := container(path)
+	id := limits.Container(path)
 	if c.In("kubernetes", "slurm") || strings.Contains(path, "kubepods") || strings.Contains(path, "/lxc/") || strings.Contains(path, "init.scope") {
 		return limits.Steps(c)
 	}
-	if owner := owningUnit(c); id == "" && owner != "" {
+	if owner := owningUnit(c); id == "" && owner != "" && limits.Engine(path) == "" {
 		return unitSteps(c, owner)
 	}
 	if own := bare(c); own != "" {
@@ -184,7 +172,7 @@ func unnamed(c *ledger.Case) bool {
 // owningUnit is the systemd unit whose limit it was, from the cgroup's path or
 // from systemd's own line.
 func owningUnit(c *ledger.Case) string {
-	if owner := unit(rawPath(c)); owner != "" {
+	if owner := limits.Unit(rawPath(c)); owner != "" {
 		return owner
 	}
 	failed, _ := c.Fact("unit")
@@ -200,7 +188,7 @@ func rawPath(c *ledger.Case) string {
 // bare is the path of a cgroup that somebody made by hand, "" for others.
 func bare(c *ledger.Case) string {
 	path := rawPath(c)
-	if !strings.HasPrefix(path, "/") || path == "/" || strings.ContainsAny(path, " \t") || inDocker(c) || unit(path) != "" || strings.Contains(path, "/ecs/") {
+	if !strings.HasPrefix(path, "/") || path == "/" || strings.ContainsAny(path, " \t") || inDocker(c) || limits.Unit(path) != "" || strings.Contains(path, "/ecs/") {
 		return ""
 	}
 	return path
@@ -259,7 +247,7 @@ func dockerSteps(c *ledger.Case, id string, podman bool) []step.Step {
 // `docker stats`, by its short number.
 func fullContainer(c *ledger.Case) string {
 	row, ok := c.Fact("docker_limit")
-	if fields := strings.Fields(row.Text); ok && len(fields) > 2 && container("/docker/"+fields[0]) != "" {
+	if fields := strings.Fields(row.Text); ok && len(fields) > 2 && limits.Container("/docker/"+fields[0]) != "" {
 		return fields[0]
 	}
 	return ""

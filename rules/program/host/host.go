@@ -81,6 +81,8 @@ func idleSwap(c *ledger.Case) string {
 		return "It does not raise what a job may use, and the nodes of a cluster are its administrator's."
 	case ledger.OnCluster(c):
 		return ""
+	case c.In("docker") && c.F().Limit == nil && ledger.Capped(c): // or the whole machine was full
+		return "If the container has a limit of its own: swap on the machine does not raise it."
 	}
 	swap := fix.FixesByID()["add_swap"]
 	return swap.Refuted(c)

@@ -109,7 +109,7 @@ var kernelCards = []cause.Card{
 	machine,
 	{
 		ID: "linux/pod-crumbs", Kinds: []fact.Kind{fact.KernelKill}, Said: []string{"oom_score_adj=99", "oom_score_adj=98", "oom_score_adj=97"}, If: when.All(unnamed, crumb, when.Not(inPod)),
-		Cause: cause.HostMemory, Weight: cause.Decisive, Figures: cgroupFigures,
+		Cause: cause.HostMemory, Weight: cause.Decisive, Figures: crumbFigures,
 		Headline: "killed {victim}, which held only {held}: most likely a pod reached its memory limit",
 		Means:    "\"Memory cgroup\" means that a memory limit was reached, not the end of the machine's RAM. The oom_score_adj of 970 or more is typical of Kubernetes pods that request little. {victim} held only {held}, so all processes of the container reached the limit together, with their shared memory and files in /dev/shm.",
 		Not:      "A larger node: the limit stays the same.",

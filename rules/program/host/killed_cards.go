@@ -192,6 +192,7 @@ var killedCards = []cause.Card{
 				{For: "ninja", Text: "`ninja -j2`"},
 				{For: "pip with CUDA", Text: "`MAX_JOBS=2 pip install --no-build-isolation PACKAGE` (your package)"},
 				{For: "cargo", Text: "`cargo build -j 2`"},
+				{For: "SCons", Text: "`scons -j2`"},
 			}, Cost: "a longer build"},
 			{Fix: "add_swap", Title: "Add swap, if a single file needs too much", Steps: swapSteps, Cost: "Disk; slow while it is used"},
 			{Fix: "upgrade_version", If: func(c *ledger.Case) bool { return c.Near("pip install", "Building wheel", "setup.py") }, Title: "Install a prebuilt package", Told: "Look for a wheel or package for your Python, CUDA and system version.", Cost: "free"},

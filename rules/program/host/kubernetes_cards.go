@@ -26,6 +26,7 @@ func inNamespace(c *ledger.Case) string {
 
 func podFigures(c *ledger.Case) map[string]string {
 	out := hostFigures(c)
+	out["bound"] = kinds.OfLimit(out["bound"])
 	out["available"], out["request"], out["lived"], out["restarts"] = "", "", "", ""
 	if n, ok := c.Fact("restarts"); ok && n.Count != nil && n.Count.Value > 1 {
 		out["restarts"] = n.Count.Text
@@ -106,6 +107,15 @@ func evictedSteps(c *ledger.Case) []step.Step {
 
 func podSteps(c *ledger.Case) []step.Step {
 	return resources(c, "kubectl describe pod "+inNamespace(c)+"POD | grep -A2 -i -E 'limits|requests'", "twice today's limit")
+}
+
+// proxySteps are the annotations that set a proxy's limit.
+func proxySteps(c *ledger.Case) []step.Step {
+	to, note := wanted(c, "Gi"), ""
+	if to == "" {
+		to, note = "1Gi", "        # 1Gi: at least twice today's limit"
+	}
+	return step.Paste("config", "annotations:\n  sidecar.istio.io/proxyMemory: "+to+note+"\n  sidecar.istio.io/proxyMemoryLimit: "+to)(c)
 }
 
 // replicaPod is the name that a Deployment gives its pods: its own, the hash of
@@ -273,7 +283,7 @@ var kubernetesCards = []cause.Card{
 		Not:      "A larger node or more replicas: the limit of each pod stays the same.",
 		Cures: []cause.Cure{
 			{Fix: "raise_memory_limit", Title: "Raise the pod's limit above what the container needs", Ways: []cause.Way{
-				{For: "The pod", Text: "add a few hundred MiB for the machine itself:"},
+				{For: "The pod", Text: "add a few hundred MiB for the machine itself, as in the block below"},
 				{For: "All pods of Kata", Text: "set `overhead.podFixed.memory` in its RuntimeClass, which is added to each pod's limit. Or `sandbox_cgroup_only = false` in configuration.toml: then only the container's own part counts"},
 			}, Steps: podSteps, Cost: "less room for other pods"},
 			{Fix: "upgrade_version", Title: "If it came with an update, compare the releases", Told: "The machine's default size (`default_memory`) and what the pod pays for differ between releases.", Cost: "free to look"},
@@ -287,7 +297,7 @@ var kubernetesCards = []cause.Card{
 		Means:    "This is the proxy that the service mesh adds to the pod. It has its own container and its own limit.[[ It held {held}.]] A proxy holds the configuration of every service and endpoint that it is told about, and all open connections.[[ {lived}]][[ It was restarted {restarts} times.]]",
 		Not:      "`resources` of your own container: the proxy is not in there.",
 		Cures: []cause.Cure{
-			{Fix: "raise_memory_limit", Title: "Raise the proxy's limit", Told: "Add these under `spec.template.metadata` of the Deployment (Linkerd: `config.linkerd.io/proxy-memory-limit`). For all of Istio's proxies set `values.global.proxy.resources`.[[ In place of 1Gi put {wanted}: {basis}.]]", Kind: "config", Text: "annotations:\n  sidecar.istio.io/proxyMemory: 1Gi        # 1Gi: at least twice today's limit\n  sidecar.istio.io/proxyMemoryLimit: 1Gi", Cost: "less room for other pods"},
+			{Fix: "raise_memory_limit", Title: "Raise the proxy's limit", Told: "Add these under `spec.template.metadata` of the Deployment (Linkerd: `config.linkerd.io/proxy-memory-limit`). For all of Istio's proxies set `values.global.proxy.resources`.[[ {wanted} is {basis}.]]", Steps: proxySteps, Cost: "less room for other pods"},
 			{Fix: "lower_batch_size", Title: "Istio: tell the proxy about fewer services", Told: "By default each proxy is told about the whole mesh. A `Sidecar` resource in its namespace lists what it needs:", Kind: "config", Text: "apiVersion: networking.istio.io/v1\nkind: Sidecar\nmetadata: {name: default}\nspec:\n  egress:\n  - hosts: [\"./*\", \"istio-system/*\"]", Cost: "other services must be listed"},
 			{Fix: "upgrade_version", If: when.Not(atStart), Title: "If it climbs for days, update the mesh", Kind: "shell", Text: "watch -n 10 kubectl top pod --containers", Told: "A steady climb is a leak; a higher limit only delays the kill.", Cost: "free to look"},
 		},

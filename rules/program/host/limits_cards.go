@@ -3,6 +3,7 @@ package host
 import (
 	"fmt"
 
+	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
@@ -49,13 +50,13 @@ func yarnFigures(c *ledger.Case) map[string]string {
 }
 
 func yarnSteps(c *ledger.Case) []step.Step {
-	overhead := int64(2)
+	overhead := int64(2048) // MiB, in steps of a quarter of a GiB
 	if limit := c.F().Limit; limit != nil && limit.Bytes > 0 {
-		overhead = max(gib(limit.Bytes*2/5), 1)
+		overhead = max((limit.Bytes*2/5+256*units.MiB-1)/(256*units.MiB)*256, 1024)
 	}
-	option := fmt.Sprintf("spark.executor.memoryOverhead=%dg", overhead)
+	option := fmt.Sprintf("spark.executor.memoryOverhead=%dm", overhead)
 	if c.Contains("spark.yarn.executor.memoryoverhead") {
-		option = fmt.Sprintf("spark.yarn.executor.memoryOverhead=%d", overhead*1024)
+		option = fmt.Sprintf("spark.yarn.executor.memoryOverhead=%d", overhead)
 	}
-	return []step.Step{{Kind: "shell", Text: "spark-submit --conf " + option + " YOUR_JOB   # with its other options; two fifths of the container's size today"}}
+	return []step.Step{{Kind: "shell", Text: "spark-submit --conf " + option + " YOUR_JOB   # with its other options; two fifths of the container's size today, rounded up"}}
 }

@@ -25,7 +25,7 @@ var gridCards = []cause.Card{{
 	Means:    "Grid Engine sends KILL at a hard limit of memory (`h_vmem`) or time (`h_rt`); the kernel sends it if the node is full. Look at \"Max vmem\" in the mail, or `maxvmem` in `qacct`: if it is close to the limit times the slots, it was memory.",
 	Not:      "Submitting it again unchanged: it reaches the same limit.",
 	Cures: []cause.Cure{
-		{Fix: "raise_memory_limit", Title: "Compare use and limit, and request twice as much", Told: "`qacct -j JOB` (its number) shows `maxvmem` (used) and `category` (requested). Then submit with `-l h_vmem=32G`, with twice `maxvmem` divided by the slots in place of 32G.", Cost: "perhaps a longer wait"},
+		{Fix: "raise_memory_limit", Title: "Compare use and limit, and request twice as much", Told: "`qacct -j JOB` (its number) shows `maxvmem` (used) and `category` (requested). Then submit with `-l h_vmem=MEM`. MEM is twice `maxvmem`, divided by the slots (such as 64G).", Cost: "perhaps a longer wait"},
 		lessMemory, lessPython, grows,
 		{Fix: "restart_session", Title: "If it was the time limit, request more time", Told: "`qacct` shows `ru_wallclock`. If that is close to the limit: `qsub -l h_rt=48:00:00`.", Cost: "perhaps a longer wait"},
 	},

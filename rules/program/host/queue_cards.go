@@ -133,7 +133,7 @@ var pbsSpaceCards = []cause.Card{{
 	Means:    "The job exceeded its `vmem` limit[[ of {limit}]]: that counts reserved address space ({space}), not RAM. It used only {held} of RAM. Java reserves its whole heap at the start, for each task; CUDA and threads also reserve far more than they use.",
 	Not:      "A node with more RAM: RAM was not used up.",
 	Cures: []cause.Cure{
-		{Fix: "raise_memory_limit", Title: "Remove the `vmem` limit, keep `mem`", Told: "Put this into the head of the job script in place of `vmem=`. If the site requires `vmem`, request twice the {space}.", Kind: "config", Text: "#PBS -l mem={keep}gb", Cost: "perhaps a longer wait"},
+		{Fix: "fix_shape", Title: "Remove the `vmem` limit, keep `mem`", Told: "Put `#PBS -l mem={keep}gb` into the head of the job script in place of `vmem=`. If the site requires `vmem`, request twice the {space}.", Cost: "perhaps a longer wait"},
 		{Fix: "lower_parallel", Title: "Run fewer tasks at once, with smaller heaps", Told: "Java: set `-Xmx` for each task. Nextflow: lower `executor.queueSize`, or submit its tasks as jobs (`process.executor = 'pbs'`). Snakemake: lower `--jobs`.", Cost: "slower"},
 		{Fix: "lower_num_workers", Title: "Use fewer threads", Told: "Each thread reserves 64 MiB or more of address space (glibc). `export MALLOC_ARENA_MAX=2` limits that.", Cost: "None"},
 	},

@@ -92,8 +92,9 @@ func rayFigures(c *ledger.Case) map[string]string {
 		}
 	}
 	if each := cmp.Or(eachTask(c), 6*units.GiB); f.Total != nil && f.Total.Bytes > 2*each {
-		out["reserve"] = strconv.FormatInt(gib(each), 10)
-		out["at_once"] = strconv.FormatInt(max(f.Total.Bytes*7/10/(gib(each)*units.GiB), 1), 10)
+		n := reserved(c, each)
+		out["reserve"] = strconv.FormatInt(n, 10)
+		out["at_once"] = strconv.FormatInt(max(f.Total.Bytes*7/10/(n*units.GiB), 1), 10)
 	}
 	out["sisters"] = ""
 	if t := biggestTeam(c); alone(c) {
@@ -134,11 +135,21 @@ func topTask(c *ledger.Case) (fact.Process, bool) {
 	return most, most.Bytes > 0
 }
 
+// reserved is how many GiB each task reserves, so that fewer run than the log
+// lists: half as many, where what each needs would let as many run again.
+func reserved(c *ledger.Case, each int64) int64 {
+	t, n := biggestTeam(c), gib(each)
+	if total := c.F().Total; total != nil && t.count > 1 && strings.HasPrefix(t.name, "ray") && total.Bytes*7/10/units.GiB/n >= int64(t.count) {
+		return max(total.Bytes*7/10/units.GiB/((int64(t.count)+1)/2), n+1)
+	}
+	return n
+}
+
 func rayReserve(c *ledger.Case) []step.Step {
 	n := "6"
 	note := "   # 6 GiB: put the peak that you saw for one task"
 	if each := eachTask(c); each > 0 {
-		n, note = strconv.FormatInt(gib(each), 10), ""
+		n, note = strconv.FormatInt(reserved(c, each), 10), ""
 	}
 	return []step.Step{{Kind: "python", Text: "@ray.remote(memory=" + n + " * 1024**3)" + note + "\ndef task(part): ...   # an actor: Actor.options(memory=" + n + " * 1024**3).remote()"}}
 }

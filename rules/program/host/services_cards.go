@@ -33,14 +33,14 @@ var (
 	GitHub     = with(service("github-actions", "GitHub Actions", "Set `runs-on:` to a larger runner of your organisation (for example `ubuntu-latest-8-cores`), or use a self-hosted one.", "Use a larger runner", "text", nil, "Process completed with exit code 137", "The runner has received a shutdown signal"), platforms.GitHub)
 	Colab      = with(service("colab", "Colab", "Menu Runtime, Change runtime type: High-RAM (paid plans).", "Choose a runtime with more RAM", "ui", nil, "crashed after using all available RAM"), platforms.Colab)
 	Kaggle     = with(service("kaggle", "Kaggle", "Session options, Accelerator: the choices differ in RAM, and a TPU session has the most.", "Choose a session with more RAM", "ui", nil, "Your notebook tried to allocate more memory than is available"), platforms.Kaggle)
-	Lambda     = with(service("aws-lambda", "AWS Lambda", "aws lambda update-function-configuration --function-name FUNCTION --memory-size 3008   # FUNCTION: its name in the console; twice today's size, up to 10240 MB", "Raise the function's memory", "shell", program.Sources{"https://docs.aws.amazon.com/cli/latest/reference/lambda/update-function-configuration.html": "--function-name --memory-size"}, "Runtime.ExitError", "Runtime exited with error: signal: killed", "Runtime.OutOfMemory"), platforms.Lambda)
-	Gunicorn   = with(service("gunicorn", "Gunicorn", "docker update --memory 4g --memory-swap 4g CONTAINER   # twice today's; CONTAINER: its name in `docker ps`", "Raise the container's limit", "shell", program.Sources{"docker/cli/command/container/opts.go": "--memory --memory-swap", "gunicorn/config.py": "--workers --threads --preload --timeout --max-requests --max-requests-jitter"}, "was sent SIGKILL! Perhaps out of memory?", "was terminated due to signal 9"), platforms.Gunicorn)
+	Lambda     = with(service("aws-lambda", "AWS Lambda", "aws lambda update-function-configuration --function-name FUNCTION --memory-size 3008   # FUNCTION: its name in the console; in place of 3008: twice today's size, up to 10240 MB", "Raise the function's memory", "shell", program.Sources{"https://docs.aws.amazon.com/cli/latest/reference/lambda/update-function-configuration.html": "--function-name --memory-size"}, "Runtime.ExitError", "Runtime exited with error: signal: killed", "Runtime.OutOfMemory"), platforms.Lambda)
+	Gunicorn   = with(service("gunicorn", "Gunicorn", "docker update --memory 4g --memory-swap 4g CONTAINER   # in place of 4g: twice today's; CONTAINER: its name in `docker ps`", "Raise the container's limit", "shell", program.Sources{"docker/cli/command/container/opts.go": "--memory --memory-swap", "gunicorn/config.py": "--workers --threads --preload --timeout --max-requests --max-requests-jitter"}, "was sent SIGKILL! Perhaps out of memory?", "was terminated due to signal 9"), platforms.Gunicorn)
 	Joblib     = scripted(with(service("joblib", "joblib", "Raise the limit of the container or job where it was set.", "Raise the limit, if there is one", "text", nil, "TerminatedWorkerError", "excessive memory usage causing the Operating System to kill"), platforms.Joblib))
 	SageMaker  = with(service("sagemaker", "SageMaker", "Set `instance_type=` of the estimator to the next size.", "Choose the next instance size", "text", nil, "AlgorithmError: ExecuteUserScriptError", "Error for Training job"), platforms.SageMaker)
 	Spaces     = with(service("hf-spaces", "Hugging Face Spaces", "Settings, Space hardware: each entry states its RAM.", "Choose hardware with more RAM", "ui", nil, "Memory limit exceeded ("), platforms.Spaces)
 	Streamlit  = with(service("streamlit-cloud", "Streamlit Cloud", "Run it where there is more RAM: a Hugging Face Space, or a virtual machine.", "Run it where there is more RAM", "ui", nil, "gone over its resource limits"), platforms.Streamlit)
 	Render     = with(service("render", "Render", "Settings, Instance Type: one with at least twice the RAM.", "Choose a larger instance type", "ui", nil, "Ran out of memory (used over"), platforms.Render)
-	CloudRun   = with(service("cloud-run", "Cloud Run", "gcloud run services update MYSERVICE --memory 2Gi   # MYSERVICE: the service's name in the console; 2Gi: twice today's limit", "Raise the service's memory", "shell", program.Sources{"https://cloud.google.com/sdk/gcloud/reference/run/services/update": "--memory"}, "cloud.google.com/run/docs/configuring/memory-limits"), platforms.CloudRun)
+	CloudRun   = doubled(with(service("cloud-run", "Cloud Run", "gcloud run services update MYSERVICE --memory 2Gi   # MYSERVICE: the service's name in the console; 2Gi: twice today's limit, in whole GiB", "Raise the service's memory", "shell", program.Sources{"https://cloud.google.com/sdk/gcloud/reference/run/services/update": "--memory"}, "cloud.google.com/run/docs/configuring/memory-limits"), platforms.CloudRun), "2Gi", "Gi")
 	AWSBatch   = with(service("aws-batch", "AWS Batch", "Double the MEMORY value (MiB) under `resourceRequirements`, and register a new revision of the definition.", "Raise MEMORY in the job definition", "text", nil, "OutOfMemoryError: Container killed due to memory usage"), platforms.AWSBatch)
 	PBS        = with(service("pbs", "PBS", "qstat -fx JOB | grep -i -E 'mem|vmem'   # requested and used; then request twice that with #PBS -l mem=", "Request more memory", "shell", nil, "PBS: job killed:", "Aborted by PBS Server", "Cgroup mem limit exceeded", "Cgroup memsw limit exceeded"), slices.Concat(pbsSpaceCards, pbsCards))
 	LSF        = with(service("lsf", "LSF", "bjobs -l JOB | grep -i -E 'mem|limit'   # requested and used; then request twice that with #BSUB -M and -R rusage[mem=]", "Request more memory", "shell", program.Sources{"https://www.ibm.com/docs/en/spectrum-lsf/10.1.0?topic=lsfconf-lsf-unit-limits": "LSF_UNIT_FOR_LIMITS"}, "TERM_MEMLIMIT", "TERM_SWAP", "LSBATCH: User input", "Sender: LSF System"), slices.Concat(lsfCards, platforms.LSFKilled))
@@ -54,6 +54,19 @@ var (
 
 // Programs that stand with the platforms.
 var Shell, Android = platforms.Shell, platforms.Android
+
+// doubled puts twice the log's limit in place of an example.
+func doubled(p program.Program, example, unit string) program.Program {
+	paste := p.Steps["raise_memory_limit"]
+	p.Steps["raise_memory_limit"] = func(c *ledger.Case) []step.Step {
+		steps := paste(c)
+		if to := wanted(c, unit); to != "" {
+			steps[0].Text = strings.ReplaceAll(steps[0].Text, example, to)
+		}
+		return steps
+	}
+	return p
+}
 
 func with(p program.Program, cards []cause.Card) program.Program {
 	p.Cards = cards

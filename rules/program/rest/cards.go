@@ -92,6 +92,17 @@ func addressFigures(c *ledger.Case) map[string]string {
 // cardCards are about a graphics card.
 var cardCards = []cause.Card{
 	{
+		ID: "rest/card-loaded", Said: []string{"loaded weights in"}, If: when.All(onCard, when.Not((*ledger.Case).Training)), Figures: onset,
+		Headline: "ran out of GPU memory after it had loaded the model",
+		Means:    "[[{free} of {total} was free. ]]The weights were loaded. What came on top of them did not fit: context, results between the layers, or a second copy in another type.",
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", Title: "Use a shorter context or a smaller batch", Told: "Look for an option such as context length, maximum length or batch. Try a short input first.", Cost: "less at a time"},
+			{Fix: "use_lower_quant", Title: "Load a smaller model, or the same one in fewer bits", Told: "Its file size plus 1 to 2 GB has to fit into GPU memory. 8 bit takes half of 16 bit, 4 bit a quarter, where the program offers it.", Cost: "some quality"},
+			lookCard, lookAny, lookMac, lookShared,
+		},
+		Sources: []string{cudaMalloc},
+	},
+	{
 		ID: "rest/card-load", If: when.All(onCard, when.In("load")), Figures: onset,
 		Headline: "ran out of GPU memory while it loaded a model",
 		Means:    "[[{free} of {total} was free. ]]It failed while a model was being loaded. Either the model is too large for the graphics card, or something else already filled a part of it: another model, another program, an earlier run.",

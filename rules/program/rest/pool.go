@@ -25,7 +25,7 @@ var poolCards = []cause.Card{
 				{For: "RMM in Python", Text: "`rmm.reinitialize(pool_allocator=False)`; or start small with `initial_pool_size=\"256MiB\"`: a pool grows by itself"},
 				{For: "Dask-CUDA", Text: "set `rmm_pool_size` to half of what is free, or leave it out"},
 			}},
-			{Fix: "upgrade_version", Title: "If it fails without a pool too, check the build", Cost: "half an hour", Told: "With plenty free, test `python -c \"import cupy; cupy.zeros(9)\"`. If that works, install the build for your CUDA version, or rebuild with the RMM that it brings along."},
+			{Fix: "upgrade_version", Title: "If it fails without a pool too, check the build", Cost: "half an hour", Told: "With plenty free, the build does not fit the driver then: install the one for your CUDA version, or rebuild with the RMM that it brings along."},
 		},
 		Sources: append([]string{"cupoch/src/cupoch/utility/device_vector.cu", "https://github.com/neka-nat/cupoch/issues/98"}, poolSources...),
 	},

@@ -83,7 +83,7 @@ func monitored(c *ledger.Case) bool {
 var (
 	byUse = when.Not(byCode)
 
-	lookCard     = cause.Cure{Fix: "kill_stale_process", If: when.All(monitored, when.Not(when.Any(shared, pasted))), Title: "Check what is on the card before you start", Told: "If it is nearly full then, end what holds it: an earlier run, a second server.", Cost: "free", Steps: monitor}
+	lookCard     = cause.Cure{Fix: "kill_stale_process", If: when.All(monitored, when.Not(when.Any(shared, pasted))), Title: "Check what is on the card before you start", Told: "If it is nearly full then, end what holds it (an earlier run, a second server):", Cost: "free", Steps: monitor}
 	lookAny      = cause.Cure{Fix: "kill_stale_process", If: when.Not(when.Any(monitored, onMac, pasted)), Title: "Check what is on the card before you start", Cost: "free", Ways: lookWays}
 	lookFirst    = first(lookCard)
 	lookFirstAny = first(lookAny)

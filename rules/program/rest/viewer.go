@@ -10,7 +10,8 @@ import (
 // SplatViewer is Gaussian Splatting on Lightning, whose viewer runs in a browser.
 var SplatViewer = program.Program{
 	Name: "gaussian-splatting-lightning", Shown: "The Gaussian splatting viewer", Work: "rendering", Edits: "flags", Language: "python",
-	Proofs: []string{"internal/viewer/client.py", "internal/viewer/viewer.py", "internal/entrypoints/viewer.py"},
+	Proofs:  []string{"internal/viewer/client.py", "internal/viewer/viewer.py", "internal/entrypoints/viewer.py"},
+	Useless: map[string]func(*ledger.Case) string{"multi_gpu": func(*ledger.Case) string { return "The viewer renders on one GPU." }},
 	Cards: []cause.Card{
 		{
 			ID: "splat-viewer/absurd", Kinds: []fact.Kind{fact.TorchAlloc}, If: func(c *ledger.Case) bool { return ledger.NeverFits(c) != "" || ledger.AbsurdSize(c) },
@@ -30,6 +31,7 @@ var SplatViewer = program.Program{
 			Means: "The Gaussians stay in GPU memory. Each view needs more on top: the larger the picture and the more Gaussians cover each pixel, the more.",
 			Cures: []cause.Cure{
 				{Fix: "lower_resolution", Title: "Lower Max Res", Told: "It is in the viewer's panel; lower \"Max Res when Moving\" too, and move the camera away from the scene.", Cost: "less detail"},
+				{Fix: "use_smaller_model", Title: "Load fewer Gaussians", Told: "Load an earlier checkpoint, or a pruned model.", Cost: "less detail"},
 				{Fix: "kill_stale_process", Title: "Check what else is on the GPU", Told: "A training that still runs, or a second viewer:", Kind: "shell", Text: "nvidia-smi", Cost: "free"},
 			},
 			Sources: []string{"gaussian-splatting-lightning/internal/viewer/viewer.py"},

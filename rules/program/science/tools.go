@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/program/compilers"
 	"github.com/oomdoc/oomdoc/rules/step"
@@ -65,8 +66,9 @@ var OpenCV = program.Program{
 	Proofs:   []string{"OpenCV(", "cv2.error", "cv::error", "cv::Mat", "OpenCV Error", "cv::cuda"},
 	Titles:   map[string]string{"lower_resolution": "Use smaller images", "detach_accumulated": "Reuse and release the matrices"},
 	Costs:    map[string]string{"lower_resolution": "Less detail.", "detach_accumulated": "None."},
-	Remedies: cures(cause.InOrder("lower_resolution", "detach_accumulated", "kill_stale_process"), cause.InOrder("fix_shape", "lower_resolution", "detach_accumulated", "add_swap")),
+	Remedies: cures(append([]cause.Remedy{{Fix: "lower_batch_size", Fit: cause.Cures, If: (*ledger.Case).Training}}, cause.InOrder("lower_resolution", "detach_accumulated", "kill_stale_process")...), cause.InOrder("fix_shape", "lower_resolution", "detach_accumulated", "add_swap")),
 	Steps: steps{
+		"lower_batch_size":   step.Paste("text", "Halve `batch_size` in the training script."),
 		"lower_resolution":   step.Paste("python", "img = cv2.resize(cv2.imread(path), None, fx=0.5, fy=0.5)   # a quarter of the memory from here on"),
 		"detach_accumulated": step.Paste("python", "cap.release(); del frames   # do not keep frames in a list: handle each and let it go"),
 		"fix_shape":          step.Paste("python", "print(img.shape, img.dtype)   # before the call: a wrong scale factor or homography makes an image of many gigabytes"),

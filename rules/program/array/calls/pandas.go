@@ -13,7 +13,7 @@ import (
 var Pandas = program.Program{
 	Name: "pandas", Work: "data", Edits: "code", Language: "python",
 	Proofs: []string{"pandas/core/", "pandas/io/", "pandas.errors.", "pandas._libs.", "pandas/parser.pyx", "pandas.parser.TextReader", "CParserError: Error tokenizing data"},
-	Titles: map[string]string{"stream_dataset": "Read the table in pieces", "half_precision": "Use smaller types for the columns"},
+	Titles: map[string]string{"stream_dataset": "Read the table in pieces", "half_precision": "Use smaller types for the columns", "fix_shape": "Check the merge keys for duplicates"},
 	Costs:  map[string]string{"stream_dataset": "Some rewriting.", "half_precision": "None for categories; fewer digits for float32."},
 	Remedies: map[string][]cause.Remedy{
 		cause.HostMemory:          {{Fix: "stream_dataset", Fit: cause.Cures}, {Fix: "half_precision", Fit: cause.Cures}, {Fix: "fix_shape", Fit: cause.Helps}, {Fix: "raise_memory_limit", Fit: cause.MayHelp, If: ledger.Capped}, {Fix: "close_other_apps", Fit: cause.MayHelp}, {Fix: "add_swap", Fit: cause.LastResort}},

@@ -19,8 +19,11 @@ type Program struct {
 // Share stands in a bound for an amount that follows from today's limit.
 const Share = "an amount, a fifth below what it may have"
 
+// ofRAM stands in a bound for a share of the machine.
+const ofRAM = "a quarter of the RAM if other programs share the machine"
+
 const (
-	innodb   = "set `innodb_buffer_pool_size` in my.cnf (a quarter of the RAM if other programs share the machine), and a lower `max_connections`"
+	innodb   = "set `innodb_buffer_pool_size` in my.cnf (" + ofRAM + "), and a lower `max_connections`"
 	prefork  = "set `MaxRequestWorkers` (about the free RAM divided by the size of one process)"
 	doris    = "set `mem_limit` in be.conf to " + Share + ": in older releases a percentage counts the machine's RAM, not the container's"
 	guest    = "give the virtual machine less RAM (`-m`, libvirt's `<memory>`), or run fewer of them: QEMU itself needs a few hundred MB more for each"
@@ -111,4 +114,10 @@ func VirtualMachine(process string) bool {
 // others' pods.
 func Proxy(process string) bool {
 	return process == "envoy" || process == "pilot-agent" || process == "linkerd2-proxy" || strings.HasPrefix(process, "wrk:")
+}
+
+// OfLimit is what bounds a program under a limit, which counts in place of the
+// machine's RAM.
+func OfLimit(bound string) string {
+	return strings.Replace(bound, ofRAM, "a quarter of the memory limit if other programs share it", 1)
 }

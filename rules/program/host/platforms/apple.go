@@ -17,10 +17,14 @@ var MacOS = slices.Concat(macSwapCards, macFullCards, append(
 		"\"Killed\" (signal 9) usually means that RAM and swap were used up, for example because the disk has no room for more swap. An unsigned program (killed right at its start) or a `kill -9` looks the same. On Apple silicon the GPU uses the same RAM.",
 		"Swap files as on Linux: macOS makes swap by itself while the disk has room.", "https://support.apple.com/guide/activity-monitor/view-memory-usage-actmntr1004/mac",
 		cause.Cure{Fix: "close_other_apps", Title: "Check memory pressure, and close other apps", Kind: "text", Text: "Activity Monitor, Memory tab: red memory pressure while it runs means that RAM is full. Quit what takes the most, and free disk space for swap.", Cost: "free"},
+		cause.Cure{Fix: "use_smaller_model", If: when.All(cause.LoadsModel, when.Not(ledger.RunsModels)), Title: "Load a smaller model, or the same one in fewer bits", Told: "16 bit (`torch_dtype=torch.float16`) takes half of 32 bit, 4 bit an eighth. It should take at most two thirds of RAM.", Cost: "some quality"},
 		cause.Cure{Fix: "use_smaller_model", If: ledger.RunsModels, Title: "Use a smaller or more quantised model", Kind: "text", Text: "A model should take at most two thirds of RAM. A 4-bit file is about 0.6 GB per billion parameters.", Cost: "some quality"},
-		LessAtOnce,
+		lessOnMac,
 		cause.Cure{Fix: "raise_memory_limit", Title: "Use a Mac, or a rented machine, with more memory", Told: "On Apple silicon RAM cannot be added.", Cost: "money"})),
 	slices.Concat(daemonCards, jetsamCards)...))
+
+// lessOnMac is [LessAtOnce] for work that has begun.
+var lessOnMac = cause.Cure{Fix: LessAtOnce.Fix, If: when.Not(cause.LoadsModel), Title: LessAtOnce.Title, Kind: LessAtOnce.Kind, Text: LessAtOnce.Text, Cost: LessAtOnce.Cost}
 
 // onMac holds a card back where zsh may have said the same on Linux.
 func onMac(cards []cause.Card) []cause.Card {
@@ -62,13 +66,15 @@ var daemonCards = []cause.Card{{
 	Sources: []string{"apple-oss-distributions/xnu/bsd/kern/kern_memorystatus.c", "https://github.com/eycorsican/jetsamproperties"},
 }}
 
+const smallerOnPhone = "Weights, context and the app itself have to stay below the limit. On phones use 1 to 3 billion parameters in 4 bit. A shorter context or input takes less, too."
+
 var jetsamCards = limit("macos/jetsam", []fact.Kind{fact.AppleKill}, cause.Strong,
-	"killed the app at its memory limit[[ of {limit}]]",
+	"or iOS killed the app at its memory limit[[ of {limit}]]",
 	"The app reached its memory limit (jetsam). On iPhone and iPad every app has one, roughly half of the RAM; on a Mac it was set for that process. The GPU uses the same RAM.",
 	"Closing other apps: the limit is this app's own.", "https://developer.apple.com/documentation/xcode/identifying-high-memory-use-with-jetsam-event-reports",
-	cause.Cure{Fix: "use_smaller_model", If: mayRunModels, Title: "Use a smaller model", Kind: "text", Text: "Weights, context and the app itself have to stay below the limit. On phones use 1 to 3 billion parameters in 4 bit. A shorter context or input takes less, too.", Cost: "some quality"},
-	cause.Cure{Fix: "use_lower_quant", If: mayRunModels, Title: "Use a 4-bit model", Kind: "text", Text: "Download the 4-bit version of the same model.", Cost: "a little quality"},
-	cause.Cure{Fix: "stream_dataset", If: when.Not(mayRunModels), Title: "Find out what it holds", Told: "Use Xcode's memory gauge (Debug navigator) and Instruments (Allocations). A jump is one large load, such as an image at full size. A climb is something that is kept.", Cost: "some rewriting"},
+	cause.Cure{Fix: "use_smaller_model", If: ledger.RunsModels, Title: "Use a smaller model", Kind: "text", Text: smallerOnPhone, Cost: "some quality"},
+	cause.Cure{Fix: "stream_dataset", If: when.Not(ledger.RunsModels), Title: "Find out what it holds", Told: "Use Xcode's memory gauge (Debug navigator) and Instruments (Allocations). A jump is one large load, such as an image at full size. A climb is something that is kept.", Cost: "some rewriting"},
+	cause.Cure{Fix: "use_smaller_model", If: when.All(mayRunModels, when.Not(ledger.RunsModels)), Title: "If it runs a model, use a smaller one", Kind: "text", Text: smallerOnPhone, Cost: "some quality"},
 	cause.Cure{Fix: "raise_memory_limit", Title: "On iOS, request the larger memory limit", Kind: "text", Text: "Add the entitlement `com.apple.developer.kernel.increased-memory-limit` to the app.", Cost: "some devices ignore it"})
 
 // swapWords are the kernel's own where swap is used up.
@@ -112,7 +118,7 @@ var macFullCards = []cause.Card{
 	{
 		ID: "macos/report", Kinds: []fact.Kind{fact.AppleKill}, Said: []string{"rpages", "largestProcess", "vm-pageshortage"},
 		Cause: cause.HostMemory, Weight: cause.Decisive,
-		Headline: "killed a process for memory (a jetsam report)",
+		Headline: "or iOS killed a process for memory (a jetsam report)",
 		Means:    "The report lists all processes; the killed one has a \"reason\". \"per-process-limit\" means that it reached its own limit, however much was free. \"vm-pageshortage\" or \"highwater\" means that the device was short of memory. Multiply \"rpages\" by the page size (16 KiB on Apple silicon) to see what it held.",
 		Not:      "Closing other apps, if the reason is per-process-limit.",
 		Cures: []cause.Cure{

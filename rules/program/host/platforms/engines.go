@@ -13,6 +13,9 @@ import (
 // WhoKilled asks the kernel.
 var WhoKilled = cause.Cure{Fix: "close_other_apps", Title: "Check the kernel log on the host", Kind: "shell", Text: "sudo dmesg -T | grep -i -E 'oom|killed process'   # no line: memory was not the reason", Cost: "free"}
 
+// victim asks the kernel where Docker has said that it was memory.
+var victim = cause.Cure{Fix: "close_other_apps", Title: "See in the host's kernel log which process was killed", Kind: "shell", Text: "sudo dmesg -T | grep -i -E 'oom|killed process'   # Docker Desktop: that log is in its virtual machine", Cost: "free"}
+
 var dockerRaise = cause.Cure{Fix: "raise_memory_limit", Title: "Find out whose limit it was, and raise it", Told: "The first number that this prints is the container's limit in bytes (CONTAINER: its name in `docker ps -a`).", Ways: []cause.Way{
 	{For: "A number", Text: "the container's own limit: `docker update --memory 16g --memory-swap 16g CONTAINER`, with twice that number in place of 16g. In Compose: `mem_limit:`"},
 	{For: "0, Docker Desktop", Text: "Docker Desktop's limit: Settings, Resources, Memory. With WSL 2: `memory=` in `%UserProfile%\\.wslconfig`, then `wsl --shutdown`"},
@@ -32,7 +35,7 @@ var Docker = []cause.Card{
 		Headline: "reports OOMKilled: the container ran out of RAM",
 		Means:    "A process in the container was killed because RAM ran out[[, not the memory of {gpu}]]. If the container has a `--memory` limit, it reached that. Otherwise Docker Desktop's virtual machine (half of the RAM or less by default) or the whole host was full. Files in /dev/shm count as well.",
 		Not:      "[[Settings of {gpu}: system memory (RAM) ran out.]]",
-		Cures:    []cause.Cure{dockerRaise, dockerLess, WhoKilled}, Sources: []string{"moby/daemon/monitor.go", "https://docs.docker.com/engine/containers/resource_constraints/", "https://docs.docker.com/reference/cli/docker/container/update/"},
+		Cures:    []cause.Cure{dockerRaise, dockerLess, victim}, Sources: []string{"moby/daemon/monitor.go", "https://docs.docker.com/engine/containers/resource_constraints/", "https://docs.docker.com/reference/cli/docker/container/update/"},
 	},
 	{
 		ID: "docker/exited-137", Kinds: []fact.Kind{fact.ShellKilled}, Cause: cause.HostMemory, Weight: cause.Strong, Figures: GPUFigures,
@@ -100,10 +103,13 @@ var LSFKilled = []cause.Card{{
 		{Fix: "lower_num_workers", Title: "Use fewer threads, or split the input", Told: "Most tools need memory for each thread and for each block of input.", Cost: "time"},
 		{Fix: "close_other_apps", Title: "Ask for the node's kernel log", Told: "`bhist -l JOB` names the host. The cluster's support can read its kernel log (\"Out of memory: Killed process\").", Cost: "a mail"},
 	},
-	Figures: func(c *ledger.Case) map[string]string {
+	Figures: func(c *ledger.Case) map[string]string { // LSF's MB are MiB
 		told := map[string]string{"held": "", "mb": "32000", "ask": "Put twice what it had in place of 32000"}
 		if held := ledger.Sized(c, "lsf_held"); held > 0 {
-			told["held"], told["mb"], told["ask"] = units.Amount(held), strconv.FormatInt((2*held/1e6+999)/1000*1000, 10), "This is twice what it has used so far"
+			told["held"], told["mb"], told["ask"] = units.Amount(held), strconv.FormatInt((2*held/units.MiB+99)/100*100, 10), "This is twice what it has used so far"
+			if held*2%(100*units.MiB) != 0 {
+				told["ask"] += ", rounded up"
+			}
 		}
 		return told
 	},

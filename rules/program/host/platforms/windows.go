@@ -3,6 +3,7 @@ package platforms
 import (
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -76,10 +77,11 @@ var Windows = []cause.Card{{
 	Means:    "Windows promises all programs together no more than RAM plus page file (\"Committed\" in Task Manager). Reserved memory counts even if it is never used, so RAM may look free. {names}",
 	Not:      "[[Settings of {gpu}: system memory ran out.]]",
 	Cures: []cause.Cure{
-		{Fix: "restart_session", If: topProgram, Title: "Restart {top}, and watch it", Told: "That gives its memory back. If its \"Commit size\" (Task Manager, Details) then grows all day with the same work, it leaks: update it, or go back to an older version.", Cost: "what is open in it"},
+		{Fix: "restart_session", If: topProgram, Title: "Restart {top}, and watch it", Told: "That gives its memory back. If its \"Commit size\" (Task Manager, Details) then grows all day with the same work, it leaks.", Cost: "what is open in it"},
 		{Fix: "raise_pagefile", Title: "Enlarge the page file", Told: commitWays, Cost: "Disk space and a restart"},
 		{Fix: "close_other_apps", If: when.Not(topProgram), Title: "Close the programs that have reserved the most", Told: "Task Manager, Details: right-click a column header, Select columns, \"Commit size\". If a number grows all day, that program leaks: restart or update it.", Cost: "free"},
-		{Fix: "upgrade_version", If: topProgram, Title: "Update {top}", Told: "A larger page file only delays what keeps growing. Look for a known leak in this version, and report these events.", Cost: "some minutes"},
+		{Fix: "upgrade_version", If: when.All(topProgram, topRuns), Title: "If it grows, find out which script it runs, and update that", Told: "Task Manager, Details, column \"Command line\". {top} only runs it: the script or one of its libraries keeps what it should release.", Cost: "free to look"},
+		{Fix: "upgrade_version", If: when.All(topProgram, when.Not(topRuns)), Title: "If it grows, update {top}, or go back to an older version", Told: "A larger page file only delays what keeps growing. Look for a known leak in this version, and report these events.", Cost: "some minutes"},
 		{Fix: "use_smaller_model", If: when.All(ledger.RunsModels, when.Not(topProgram)), Title: "Load a smaller or more quantised model", Told: "Its file has to fit beside what is reserved already.", Cost: "some quality"},
 		{Fix: "lower_num_workers", If: when.Not(when.Any(ledger.RunsModels, topProgram)), Title: "Run fewer processes, or smaller inputs", Told: "Each Python process with PyTorch reserves a few GB for the CUDA libraries alone.", Cost: "time"},
 	},
@@ -95,7 +97,7 @@ var WSLStart = []cause.Card{{
 	Not:      "A larger `memory=` in .wslconfig: Windows would have to give even more.",
 	Cures: []cause.Cure{
 		{Fix: "close_other_apps", Title: "Shut down WSL, and close large programs", Told: "Run `wsl --shutdown` in PowerShell. Close what Task Manager shows at the top of Memory, then start WSL again.", Cost: "what runs in WSL ends"},
-		{Fix: "raise_memory_limit", Title: "Give WSL less memory", Told: "In `%UserProfile%\\.wslconfig` set at most half of the computer's RAM, then run `wsl --shutdown`.", Kind: "config", Text: "[wsl2]\nmemory=8GB   # half of your RAM", Cost: "less inside WSL"},
+		{Fix: "raise_memory_limit", Title: "Give WSL less memory", Told: "In `%UserProfile%\\.wslconfig` set a quarter of the computer's RAM (by default it is half), then run `wsl --shutdown`.", Kind: "config", Text: "[wsl2]\nmemory=4GB   # a quarter of your RAM", Cost: "less inside WSL"},
 		{Fix: "raise_pagefile", Title: "Enlarge the page file", Told: commitWays, Cost: "disk space and a restart"},
 	},
 	Sources: []string{"https://learn.microsoft.com/en-us/windows/wsl/wsl-config"},
@@ -106,6 +108,12 @@ var committer = regexp.MustCompile(`virtual\s+memory:\s+(\S[^()]{0,60}?) \(\d+\)
 
 // topProgram: one program holds far more than any other on the list: it is named.
 func topProgram(c *ledger.Case) bool { return commitFigures(c)["top"] != "" }
+
+// topRuns: the program at the top only runs what others wrote.
+func topRuns(c *ledger.Case) bool {
+	name, _, _ := strings.Cut(strings.ToLower(commitFigures(c)["top"]), ".exe")
+	return slices.Contains([]string{"python", "pythonw", "java", "javaw", "node", "php", "ruby", "perl", "rscript", "powershell", "pwsh", "dotnet", "w3wp", "julia"}, name)
+}
 
 func commitFigures(c *ledger.Case) map[string]string {
 	out := map[string]string{"top": "", "gpu": Graphics(c), "names": "Event 2004 (Event Viewer, System, Resource-Exhaustion-Detector) names the three programs that had reserved the most, in bytes."}

@@ -25,7 +25,7 @@ var Cards = []cause.Card{
 		Headline: "killed processes of several services: {units}",
 		Means:    "systemd only reports it; the kernel killed them. The kernel's own lines, which are not here, name each process and what it held. Unrelated services were hit, so most likely the whole machine was out of memory, not one service at its limit.",
 		Not:      "Only restarting the killed service: the kernel kills what is large, not what grew.",
-		Cures:    []cause.Cure{look("Find the largest process at that moment"), bound, swap},
+		Cures:    []cause.Cure{look("Find the largest process at that moment", "grep -i -B 200 'out of memory: kill' | tail -220"), bound, swap},
 		Sources:  []string{"systemd/src/core/unit.c", "linux/mm/oom_kill.c"},
 	},
 	{
@@ -33,13 +33,13 @@ var Cards = []cause.Card{
 		Cause: cause.HostMemory, Weight: cause.Decisive,
 		Headline: "killed a process[[ of {units}]] because memory ran out",
 		Means:    "systemd only reports it; the kernel killed the process. The kernel's own lines, which are not here, say whether the unit reached its own limit (\"Memory cgroup out of memory\") or the machine was full (\"Out of memory\"). By default systemd then stops the rest of the unit.",
-		Cures:    []cause.Cure{look("Check whether it was the unit's limit or the machine"), limit, swap},
+		Cures:    []cause.Cure{look("Check whether it was the unit's limit or the machine", "grep -iE 'oom-kill|killed process|memory cgroup' | tail -20"), limit, swap},
 		Sources:  []string{"systemd/src/core/unit.c", "systemd/man/systemd.service.xml"},
 	},
 }
 
-func look(title string) cause.Cure {
-	return cause.Cure{Fix: "close_other_apps", Title: title, Told: "The kernel log names the killed process. Just before that it lists all processes (rss counts pages of 4 KiB):", Kind: "shell", Text: "journalctl -k --no-pager | grep -iE 'oom-kill|killed process|memory cgroup' | tail -20", Cost: "free"}
+func look(title, filter string) cause.Cure {
+	return cause.Cure{Fix: "close_other_apps", Title: title, Told: "The kernel log names the killed process. Just before that it lists all processes (rss counts pages of 4 KiB):", Kind: "shell", Text: "journalctl -k --no-pager | " + filter, Cost: "free"}
 }
 
 // What to do once the victim is known.
@@ -86,7 +86,7 @@ const most = 3
 
 func figures(c *ledger.Case) map[string]string {
 	units := named(c)
-	told := strings.Join(units[:min(len(units), most)], ", ")
+	told := "`" + strings.Join(units[:min(len(units), most)], "`, `") + "`"
 	if len(units) > most {
 		told += " and others"
 	}
