@@ -151,3 +151,14 @@ func Where(c *ledger.Case) string {
 	}
 	return "With your other options:"
 }
+
+// HalfTooLarge: a cache of 8 bit would not fit either.
+func HalfTooLarge(c *ledger.Case) bool {
+	f := c.F()
+	return f.KVAvailable != nil && ledger.SizeOf(f.KVNeeded)/2 > f.KVAvailable.Bytes
+}
+
+// OnNVIDIA: no other maker shows.
+func OnNVIDIA(c *ledger.Case) bool {
+	return !c.In("vllm-ascend") && (c.Backend == "cuda" || c.Backend == "")
+}
