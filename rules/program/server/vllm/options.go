@@ -89,6 +89,9 @@ func Tokens(since launch.Choice) func(c *ledger.Case) string {
 	return func(c *ledger.Case) string {
 		switch {
 		case era.Lacks(c, "vllm", "--enable-chunked-prefill"):
+			if n := ledger.IntSetting(c, "max_model_len", "max_seq_len"); n > 256 && n <= 4096 {
+				return strconv.Itoa(n / 2)
+			}
 			return launch.AtMost("max_model_len", 4096)(c).Value
 		case since == nil:
 			return ""
