@@ -1,6 +1,9 @@
 package cluster
 
 import (
+	"fmt"
+
+	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/program/server"
 	"github.com/oomdoc/oomdoc/rules/program/server/stage"
@@ -70,7 +73,13 @@ var VLLMOmni = program.Program{
 	Like:    []*program.Program{&server.VLLM},
 	Sources: program.Sources{"vllm-omni/docs/configuration/stage_configs.md": "--stage-configs-path", "vllm_omni/entrypoints/cli/serve.py": "--deploy-config --enable-cpu-offload --enable-layerwise-offload --stage-overrides"},
 	Steps: steps{
-		"lower_gpu_memory_utilization": step.Paste("config", "stage_args:   # your stage config YAML, given with --stage-configs-path (later: --deploy-config, --stage-overrides)\n  - stage_id: 0\n    engine_args:\n      gpu_memory_utilization: 0.6   # all stages on one GPU: at most 0.95 together\n  - stage_id: 1\n    engine_args:\n      gpu_memory_utilization: 0.3"),
+		"lower_gpu_memory_utilization": func(c *ledger.Case) []step.Step {
+			last := int64(30)
+			if f := c.F(); f.Free != nil && ledger.SizeOf(f.Total) > 0 { // what is left for the stage that failed
+				last = max(min(last, f.Free.Bytes*100/f.Total.Bytes), 1)
+			}
+			return []step.Step{{Kind: "config", Text: fmt.Sprintf("stage_args:   # your stage config YAML, given with --stage-configs-path (later: --deploy-config, --stage-overrides)\n  - stage_id: 0\n    engine_args:\n      gpu_memory_utilization: 0.6   # all stages on one GPU: at most 0.95 together\n  - stage_id: 1\n    engine_args:\n      gpu_memory_utilization: 0.%02d", last)}}
+		},
 		"raise_gpu_memory_utilization": step.Paste("config", "stage_args:   # your stage config YAML, given with --stage-configs-path (later: --deploy-config, --stage-overrides)\n  - stage_id: 0   # the stage that failed\n    engine_args:\n      gpu_memory_utilization: 0.7   # and less for the others on this GPU"),
 		"lower_context":                step.Paste("config", "stage_args:   # your stage config YAML, given with --stage-configs-path (later: --deploy-config, --stage-overrides)\n  - stage_id: 0\n    engine_args:\n      max_model_len: 8192"),
 		"lower_max_num_seqs":           step.Paste("config", "stage_args:   # your stage config YAML, given with --stage-configs-path (later: --deploy-config, --stage-overrides)\n  - stage_id: 0\n    engine_args:\n      max_num_seqs: 4"),

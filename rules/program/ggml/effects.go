@@ -194,7 +194,7 @@ var llamaUseless = map[string]func(*ledger.Case) string{
 		cause.If(when.All(when.Root(fact.GGMLLimit), stage("compute")), cause.None, "The buffer that is too large is working memory, not the cache."),
 		cause.If(stage("state"), cause.None, "The recurrent state is kept at 32 bit; only the KV cache can be quantised."),
 	),
-	"enable_flash_attention": figures.Why(cause.If(dialect.FlashOn, cause.None, "Flash attention is on already.")),
+	"enable_flash_attention": figures.Why(cause.If(dialect.FlashOn, cause.None, "It is on already.")),
 	"use_lower_quant":        figures.Why(cause.If(arena, cause.None, tooSmall+"; how large the weights are does not matter.")),
 	"lower_batch_size":       figures.Why(cause.If(when.All(arena, loading), cause.None, tooSmall+" for the weights; no batch was read yet.")),
 	"lower_ubatch":           figures.Why(cause.If(weightsWere, cause.None, fmt.Sprintf(notLoaded, "batch"))),

@@ -47,7 +47,7 @@ func Steps(c *ledger.Case) []step.Step {
 		return []step.Step{{Kind: "shell", Text: "#SBATCH --mem=" + doubled(c, "G", "64G") + "   # in the job script; PBS: #PBS -l mem=, LSF: #BSUB -M"}}
 	}
 	if !ledger.Capped(c) && !c.Says("docker") {
-		return []step.Step{{Kind: "text", Text: "If one was set, double it where the container, job or virtual machine is started."}}
+		return []step.Step{{Kind: "text", Text: "If a limit is set, double it. It is set where the container, job or virtual machine is started."}}
 	}
 	limit := doubled(c, "g", "32g")
 	steps := []step.Step{{Kind: "shell", Text: "docker run --memory=" + limit + " --memory-swap=" + limit + " IMAGE"}}

@@ -27,7 +27,7 @@ var hostCards = []cause.Card{
 		Not:   "Fewer layers on the GPU: that moves more of the cache into RAM.",
 		Cures: []cause.Cure{
 			does("lower_context", "Shorten the context", "If a front end sends its own `num_ctx`, lower it there.", "shorter conversations", context),
-			does("quantize_kv_cache", "Use an 8-bit KV cache: about half of {asked}", "", "hardly any loss of quality", steps["quantize_kv_cache"]),
+			eightBit,
 			either(onWindows, pagefile), either(when.Not(onWindows), unload),
 		},
 		Sources: []string{"ollama/docs/context-length.mdx", threads + "16968"},
@@ -39,7 +39,8 @@ var hostCards = []cause.Card{
 		Not:   "Fewer layers on the GPU: that moves more into RAM.",
 		Cures: []cause.Cure{
 			does("lower_context", "Shorten the context", "If a front end sends its own `num_ctx`, lower it there.", "shorter conversations", context),
-			does("quantize_kv_cache", "Turn on flash attention with an 8-bit KV cache", "", "hardly any loss of quality", steps["quantize_kv_cache"]),
+			either(when.All(quantises, when.Not(flashOn)), does("quantize_kv_cache", "Turn on flash attention with an 8-bit KV cache", "", "hardly any loss of quality", steps["quantize_kv_cache"])),
+			either(when.All(quantises, flashOn), does("quantize_kv_cache", "Use an 8-bit KV cache", "The cache, which is in RAM too, then takes about half.", "hardly any loss of quality", steps["quantize_kv_cache"])),
 			either(onWindows, pagefile), either(when.Not(onWindows), unload),
 		},
 		Sources: []string{"ollama/docs/context-length.mdx", "ollama/docs/faq.mdx"},
@@ -103,7 +104,7 @@ var hostCards = []cause.Card{
 		Sources: []string{threads + "12752", "linux/drivers/gpu/drm/ttm/ttm_pool.c"},
 	},
 	{
-		ID: "ollama/unit-killed", Kinds: []fact.Kind{fact.KernelKill, fact.OOMD}, If: byOllama,
+		ID: "ollama/unit-killed", Kinds: []fact.Kind{fact.KernelKill, fact.OOMD}, Unsaid: windowsWords, If: byOllama,
 		Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "was killed by Linux: system memory (RAM) ran out",
 		Means: "Layers that are not on a GPU fill RAM together with their KV cache, for each loaded model. Since 0.30 each also keeps up to 8 GiB of earlier prompts. `sudo journalctl -k | grep -i constraint` shows what was full: CONSTRAINT_NONE is the whole machine, CONSTRAINT_MEMCG a limit of the service or container.",
 		Not:   "Fewer layers on the GPU: they would need more RAM.",
@@ -130,7 +131,7 @@ var hostCards = []cause.Card{
 		Means: "No normal setting needs that much[[ for a context of {tokens} tokens]]. Usually it is a bug in how this version handles the model or its image part. Ollama may then fall back to the CPU (`ollama ps` shows 100% CPU).",
 		Cures: []cause.Cure{
 			does("upgrade_version", "Update Ollama", "", "a download", steps["upgrade_version"]),
-			does("enable_flash_attention", "Turn on flash attention", "", "free where the model supports it", steps["enable_flash_attention"]),
+			either(when.Not(flashOn), does("enable_flash_attention", "Turn on flash attention", "", "free where the model supports it", steps["enable_flash_attention"])),
 			does("lower_ubatch", "Lower the prompt batch: `num_batch`", "", "slower prompts", func(c *ledger.Case) []step.Step { return modelfile(c, "num_batch 128") }),
 		},
 		Sources: []string{threads + "13312", threads + "13303"},

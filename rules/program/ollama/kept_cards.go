@@ -68,7 +68,7 @@ var keptCards = []cause.Card{
 		Not:   noLayer, Later: noSwap,
 		Cures: []cause.Cure{
 			either(halfShort, takeLess),
-			{Fix: "lower_context", Title: "Lower `contextLength` in Continue's config.yaml", Cost: "less of your code is read at once", Kind: "config", Text: "models:\n  - name: NAME   # your entry\n    provider: ollama\n    model: MODEL\n    defaultCompletionOptions:\n      contextLength: 2048"},
+			{Fix: "lower_context", Title: "Lower `contextLength` in Continue's config.yaml", Cost: "less of your code is read at once", Kind: "config", Text: "models:\n  - name: Local   # as your entry is called\n    provider: ollama\n    model: MODELNAME\n    defaultCompletionOptions:\n      contextLength: 2048"},
 			does("close_other_apps", "Unload the other models, then try again", "Continue keeps each model loaded for 30 minutes (`keepAlive: 1800`), those for autocomplete and embeddings too. `ollama stop NAME` frees one.", "free", look),
 			raise, takeLess,
 		},

@@ -125,12 +125,13 @@ var (
 	lessAtOnce = does("lower_context", "Shorten the context and lower the prompt batch", "", "shorter conversations, slower prompts", shortAndSmall)
 	smallLack  = func(c *ledger.Case) bool { return ledger.Requested(c) > 0 && ledger.Requested(c) < 2*units.GiB } // a few layers make up for it
 	update     = as("upgrade_version", "Update Ollama", "a download")
-	eightBit   = does("quantize_kv_cache", "Use an 8-bit KV cache: about half of {asked}", "", "hardly any loss of quality", steps["quantize_kv_cache"])
+	eightBit   = either(quantises, does("quantize_kv_cache", "Use an 8-bit KV cache: about half of {asked}", "", "hardly any loss of quality", steps["quantize_kv_cache"]))
 	otherSize  = as("use_smaller_model", "Use a smaller model", "lower quality")
 )
 
 func shortAndSmall(c *ledger.Case) []step.Step {
-	n, of := ggml.ContextToTry(c)
+	_, of := ggml.ContextToTry(c)
+	n := tokens(c)
 	if of == 0 && explained(c, "tokens") == 0 { // defaults were 2048 and 4096
 		return append([]step.Step{told("If a front end or request sends its own `num_ctx`, lower it there.")}, modelfile(c, "num_ctx 2048", fmt.Sprintf("num_batch %d", fewAtOnce(c)))...)
 	}
@@ -204,7 +205,7 @@ var loadCards = []cause.Card{
 		Cures: []cause.Cure{
 			says("lower_batch_size", "Send less in one request", "Send documents page by page, and one image at a time. Scale images down first; 1024 pixels are enough for most text.", "more requests"),
 			does("lower_context", "Shorten the context and lower the prompt batch", "", "shorter conversations, slower prompts", shortAndSmall),
-			does("enable_flash_attention", "Turn on flash attention", "", "free", steps["enable_flash_attention"]),
+			either(when.Not(flashOn), does("enable_flash_attention", "Turn on flash attention", "", "free", steps["enable_flash_attention"])),
 		},
 		Sources: []string{"ollama/llm/llama_server.go", "ollama/envconfig/config.go"},
 	},
@@ -226,7 +227,7 @@ var loadCards = []cause.Card{
 		Cures: []cause.Cure{
 			does("lower_context", "Shorten the context of the embedding model", "Texts for embeddings usually have 512 to 2048 tokens. Set `num_ctx` and `num_batch` in the request's options, or make a copy of the model:", "longer texts are cut", wholeText),
 			does("cpu_offload", "Run the embedding model on the CPU", "The chat model then has the GPU for itself. Send `\"options\": {\"num_gpu\": 0}` in the request, or make a copy of the model:", "slower", func(c *ledger.Case) []step.Step { return modelfile(c, "num_gpu 0") }),
-			does("enable_flash_attention", "Turn on flash attention", "", "free where GPU and model support it", steps["enable_flash_attention"]),
+			either(when.Not(flashOn), does("enable_flash_attention", "Turn on flash attention", "", "free where GPU and model support it", steps["enable_flash_attention"])),
 		},
 		Sources: []string{"ollama/llm/llama_server.go", "ollama/envconfig/config.go"},
 	},
@@ -262,7 +263,7 @@ var loadCards = []cause.Card{
 		Means: "Weights and KV cache fit; the working memory did not. Most of it is the attention matrix for the context[[ of {tokens} tokens]]. Flash attention does not need that matrix.",
 		Cures: []cause.Cure{
 			does("enable_flash_attention", "Turn on flash attention", "", "free where GPU and model support it", steps["enable_flash_attention"]),
-			does("lower_context", "Shorten the context", "", "shorter conversations", context), leaveRoom, setLayers,
+			does("lower_context", "Or shorten the context", "", "shorter conversations", withoutFlash), leaveRoom, setLayers,
 		},
 		Sources: []string{"ollama/docs/faq.mdx", "ollama/envconfig/config.go"},
 	},
@@ -283,12 +284,12 @@ var loadCards = []cause.Card{
 			either(func(c *ledger.Case) bool { return era.Lacks(c, "ollama", era.OneSlot) }, does("lower_parallel", "Serve one request at a time: `OLLAMA_NUM_PARALLEL=1`", "The cache is then up to four times smaller.", "others wait", func(c *ledger.Case) []step.Step { return server(c, "OLLAMA_NUM_PARALLEL=1") })),
 			does("lower_context", "Shorten the context", "", "shorter conversations", context),
 			does("close_other_apps", "See what else is loaded", "A second loaded model takes memory for its own weights and cache.", "free", look),
-			does("quantize_kv_cache", "Use an 8-bit KV cache: about half", "", "hardly any loss of quality", steps["quantize_kv_cache"]),
+			either(quantises, does("quantize_kv_cache", "Use an 8-bit KV cache: about half", "", "hardly any loss of quality", steps["quantize_kv_cache"])),
 		},
 		Sources: []string{"ollama/envconfig/config.go", "ollama/docs/faq.mdx", "llama.cpp/src/llama-kv-cache.cpp"},
 	},
 	{
-		ID: "ollama/compute-no-flash", Kinds: ggml.RefusedKinds, Said: []string{"flash attention enabled but not supported"}, If: when.All(byOllama, ggml.Device("compute"), when.Not(ggml.AbsurdGraph)), Figures: loadFigures,
+		ID: "ollama/compute-no-flash", Kinds: ggml.RefusedKinds, Said: []string{"flash attention enabled but not supported"}, Unsaid: flashWords, If: when.All(byOllama, ggml.Device("compute"), when.Not(ggml.AbsurdGraph)), Figures: loadFigures,
 		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "ran out of GPU memory: working memory of {asked} for the context did not fit",
 		Means: "Weights and KV cache fit; the working memory did not. Ollama cannot use flash attention for this model or GPU (the log says so). Without it this memory grows with the context[[ ({tokens} tokens)]] times the prompt batch.",
 		Cures: []cause.Cure{
@@ -311,7 +312,7 @@ var loadCards = []cause.Card{
 		Cures: []cause.Cure{
 			does("lower_context", "Shorten the context and lower the prompt batch", "A `num_batch` of {ubTo} instead of {ub} needs about {quarter}; a shorter context lowers it further.", "shorter conversations, slower prompts", shortAndSmall),
 			either(func(c *ledger.Case) bool { return era.Lacks(c, "ollama", "OLLAMA_FLASH_ATTENTION") }, says("upgrade_version", "Update Ollama, then turn on flash attention", "0.1.39 and later have `OLLAMA_FLASH_ATTENTION=1` for the server. It saves most of this memory. Your models are kept.", "a download")),
-			does("enable_flash_attention", "Turn on flash attention with an 8-bit KV cache", "It works only for models that support it.", "hardly any loss", steps["quantize_kv_cache"]),
+			either(quantises, does("enable_flash_attention", "Turn on flash attention with an 8-bit KV cache", "It works only for models that support it.", "hardly any loss", steps["quantize_kv_cache"])),
 			leaveRoom, setLayers,
 			either(when.All(onProcessor, func(c *ledger.Case) bool { return c.Backend == "cuda" }), does("cpu_offload", "Hide the GPU from Ollama", "No layer is on it here. The CPU then does all the work, in RAM.", "slower prompts", func(c *ledger.Case) []step.Step { return server(c, "CUDA_VISIBLE_DEVICES=-1") })),
 		},

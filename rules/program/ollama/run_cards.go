@@ -116,7 +116,7 @@ var runCards = []cause.Card{
 		Means: grew + "A KV cache for {tokens} tokens takes a large part of the GPU from the start. Usually only a few hundred MB are missing.",
 		Cures: []cause.Cure{
 			does("lower_context", "Shorten the context", "If a front end or request sends its own `num_ctx`, lower it there.", "shorter conversations", context),
-			does("quantize_kv_cache", "Use an 8-bit KV cache", "It takes about half.", "hardly any loss of quality", steps["quantize_kv_cache"]),
+			either(quantises, does("quantize_kv_cache", "Use an 8-bit KV cache", "It takes about half.", "hardly any loss of quality", steps["quantize_kv_cache"])),
 			does("fewer_gpu_layers", "Make Ollama keep 1 GiB of the GPU free", "", "a few layers run on the CPU", room(1)),
 		},
 		Sources: []string{"ollama/docs/faq.mdx", threads + "11997"},

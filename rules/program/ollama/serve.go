@@ -11,6 +11,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/era"
 	"github.com/oomdoc/oomdoc/rules/program/ggml"
+	"github.com/oomdoc/oomdoc/rules/program/ggml/dialect"
 	"github.com/oomdoc/oomdoc/rules/quote"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
@@ -26,6 +27,8 @@ var (
 	// part of a card free on demand.
 	ancientWords = []string{"llama runner process no longer running", "llm/llama.cpp/ggml-cuda", `llm\llama.cpp\ggml-cuda`, "jmorganca", "unable to allocate backend buffer", "llama runner exited"}
 	dockerWords  = []string{"/root/.ollama", "docker", "kubernetes", "kubepods", "container"}
+	flashWords   = []string{"enabling flash attention", "FlashAttention:Enabled"}
+	windowsWords = []string{"wsarecv", "wsasend"} // of its network
 	langchain    = []string{"langchain", "Ollama call failed"}
 	llamaIndex   = []string{"llama_index"}
 	ollamaPython = []string{"ollama._types", "ollama/_client.py"}
@@ -34,6 +37,16 @@ var (
 
 func near(words []string) func(*ledger.Case) bool {
 	return func(c *ledger.Case) bool { return c.Near(words...) }
+}
+
+// flashOn: the settings or the words of a log say so.
+func flashOn(c *ledger.Case) bool {
+	return dialect.FlashOn(c) || c.Near(flashWords...)
+}
+
+// quantises: a cache of gpt-oss is refused at 8 bit (2025) or ends in a crash.
+func quantises(c *ledger.Case) bool {
+	return !strings.Contains(strings.ToLower(c.ModelName()), "gpt-oss")
 }
 
 func modern(c *ledger.Case) bool  { return c.Near(modernWords...) }
@@ -86,6 +99,10 @@ func told(format string, values ...any) step.Step {
 func modelfile(c *ledger.Case, parameters ...string) []step.Step {
 	lines := append([]string{"FROM " + named(c)}, parameters...)
 	copied := fitted(c)
+	then := " && ollama run " + copied
+	if ggml.WholeTexts(c) { // a model for embeddings does not chat
+		then = "   # then use " + copied
+	}
 	for i := range parameters {
 		lines[i+1] = "PARAMETER " + parameters[i]
 	}
@@ -96,10 +113,13 @@ func modelfile(c *ledger.Case, parameters ...string) []step.Step {
 		inside := ""
 		if c.Near(dockerWords[0]) {
 			inside = "   # in Docker, as " + dockerWords[0] + " suggests: docker exec -it ollama bash, then the same"
+			if strings.Contains(then, "#") {
+				inside = strings.Replace(inside, "   #", ";", 1)
+			}
 		}
-		return []step.Step{{Kind: "shell", Text: fmt.Sprintf("printf '%s\\n' > Modelfile\nollama create %s -f Modelfile && ollama run %[2]s", strings.Join(lines, `\n`), copied) + inside}}
+		return []step.Step{{Kind: "shell", Text: fmt.Sprintf("printf '%s\\n' > Modelfile\nollama create %s -f Modelfile%s", strings.Join(lines, `\n`), copied, then) + inside}}
 	}
-	return []step.Step{{Kind: "modelfile", Text: fmt.Sprintf("# save this as a file named Modelfile, then run:  ollama create %s -f Modelfile && ollama run %[1]s\n", copied) + strings.Join(lines, "\n")}}
+	return []step.Step{{Kind: "modelfile", Text: fmt.Sprintf("# save this as a file named Modelfile, then run:  ollama create %s -f Modelfile%s\n", copied, then) + strings.Join(lines, "\n")}}
 }
 
 // server sets variables where they count: for the server, not for `ollama run`.
@@ -116,13 +136,13 @@ func server(c *ledger.Case, variables ...string) []step.Step {
 	}
 	switch {
 	case inDocker(c):
-		return []step.Step{told("In the compose file, under Ollama's service; then `docker compose up -d` (with `docker run`: `-e NAME=VALUE` for each)."), {Kind: "config", Text: "environment:\n" + each("  - ", "")}}
+		return []step.Step{told("In the compose file, under Ollama's service; then `docker compose up -d` (with `docker run`: `-e NAME=VALUE` for each):"), {Kind: "config", Text: "environment:\n" + each("  - ", "")}}
 	case c.Windows():
-		return []step.Step{told("Quit Ollama in the tray, run this in a terminal, and start Ollama again."), {Kind: "shell", Text: strings.ReplaceAll(each("setx ", ""), "=", " ")}}
+		return []step.Step{told("Quit Ollama in the tray, run this in a terminal, and start Ollama again:"), {Kind: "shell", Text: strings.ReplaceAll(each("setx ", ""), "=", " ")}}
 	case c.Reader.OS == "mac":
-		return []step.Step{told("Then quit Ollama in the menu bar and start it again."), {Kind: "shell", Text: strings.ReplaceAll(each("launchctl setenv ", ""), "=", " ")}}
+		return []step.Step{told("Run this, then quit Ollama in the menu bar and start it again:"), {Kind: "shell", Text: strings.ReplaceAll(each("launchctl setenv ", ""), "=", " ")}}
 	case c.Reader.OS == "linux":
-		return []step.Step{told("Run `sudo systemctl edit ollama`, add these lines, save, then run `sudo systemctl restart ollama`."), {Kind: "config", Text: "[Service]\n" + each(`Environment="`, `"`)}}
+		return []step.Step{told("Run `sudo systemctl edit ollama`, save these lines in it, then run `sudo systemctl restart ollama`%s:", map[bool]string{true: " (in Docker: `-e NAME=VALUE` for each)"}[c.Near(dockerWords[0])]), {Kind: "config", Text: "[Service]\n" + each(`Environment="`, `"`)}}
 	}
 	return []step.Step{
 		told("Linux: `sudo systemctl edit ollama`, and add `Environment=\"NAME=VALUE\"` under `[Service]`; Windows: `setx NAME VALUE`; %sDocker: `-e NAME=VALUE`.", map[bool]string{true: "Mac: `launchctl setenv NAME VALUE`; "}[c.Backend == "metal" || c.Backend == ""]),
@@ -149,7 +169,7 @@ func planned(c *ledger.Case) string {
 	switch {
 	case inDocker(c):
 		return "docker logs ollama 2>&1 | grep -i offload | tail -3"
-	case c.Windows():
+	case c.Windows() || c.Near(windowsWords...):
 		return `findstr /i offload "%LOCALAPPDATA%\Ollama\server.log"`
 	case c.Reader.OS == "mac":
 		return "grep -i offload ~/.ollama/logs/server.log | tail -3"
@@ -192,7 +212,11 @@ func layers(c *ledger.Case) []step.Step {
 	if of == 0 {
 		return append([]step.Step{told("Set `num_gpu` to about 15 %% less than Ollama chose, and lower it until it runs. `%s` shows how many it chose (`offloaded 29/33` or `layers.offload=29`).", planned(c))}, modelfile(c, "num_gpu 20")...)
 	}
-	return append([]step.Step{told("Set `num_gpu` to about 15 %% less than Ollama chose, and lower it until it runs. Of %d layers that is %d; `%[3]s` shows how many it chose.", of, keep, planned(c))}, modelfile(c, fmt.Sprintf("num_gpu %d", keep))...)
+	less := "about 15 %"
+	if slices.Contains(ggml.AtWork, c.Failure.Kind) { // the model was loaded: little is missing
+		less, keep = "three", max(of-3, 1)
+	}
+	return append([]step.Step{told("Set `num_gpu` to %s less than Ollama chose, and lower it until it runs. Of %d layers that is %d; `%s` shows how many it chose.", less, of, keep, planned(c))}, modelfile(c, fmt.Sprintf("num_gpu %d", keep))...)
 }
 
 // tokens is the context to set: half of what a cache of that size is for, where
@@ -200,6 +224,8 @@ func layers(c *ledger.Case) []step.Step {
 func tokens(c *ledger.Case) int64 {
 	n, of := ggml.ContextToTry(c)
 	switch held := explained(c, "tokens") / ggml.Slots(c); {
+	case of > 512 && n >= of: // that is set already
+		return max(of/2/256*256, 512)
 	case of == 0 && held >= 4096:
 		return held / 2 / 1024 * 1024
 	case of == 0 && slightly(c):
@@ -268,6 +294,15 @@ func context(c *ledger.Case) []step.Step {
 	return modelfile(c, fmt.Sprintf("num_ctx %d", n))
 }
 
+// withoutFlash is a context of which cache and matrix fit where the plan counted
+// on flash attention: a bit less than half.
+func withoutFlash(c *ledger.Case) []step.Step {
+	if n, of := ggml.ContextToTry(c); of >= 4096 {
+		return modelfile(c, fmt.Sprintf("num_ctx %d", min(n, of*7/16/256*256)))
+	}
+	return context(c)
+}
+
 // look shows what is loaded, and what memory is left.
 func look(c *ledger.Case) []step.Step {
 	command := "ollama ps"
@@ -282,11 +317,11 @@ func look(c *ledger.Case) []step.Step {
 		if ledger.OnCard(c) {
 			command = "docker exec ollama ollama ps; nvidia-smi"
 		}
-	case ggml.Shared(c) && c.Reader.OS == "linux":
+	case (ggml.Shared(c) || pinned(c)) && c.Reader.OS == "linux":
 		command = "ollama ps; free -h"
 	case c.Reader.OS == "linux" && ledger.OnCard(c) && c.Backend == "rocm":
 		command = "ollama ps; rocm-smi --showmeminfo vram gtt; free -h"
-	case ledger.OnCard(c) && c.Backend == "cuda" && c.Reader.OS != "mac":
+	case ledger.OnCard(c) && c.Backend == "cuda" && c.Reader.OS != "mac" && !pinned(c):
 		command = "ollama ps; nvidia-smi"
 		if c.Windows() {
 			command = "ollama ps && nvidia-smi"

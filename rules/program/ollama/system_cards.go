@@ -29,7 +29,7 @@ var likes = []size{{"", 671, 404e9}, {"", 235, 142e9}, {"", 120, 65e9}, {"", 70,
 // shape says whether weights or context make what is asked for: by the model's
 // name, else by which model is as large.
 func shape(c *ledger.Case) string {
-	need := ledger.SizeOf(c.F().SystemRequired)
+	need, have := ledger.SizeOf(c.F().SystemRequired), ledger.SizeOf(c.F().SystemAvailable)
 	if full, card, weights, cache := amountOf(c, "plan_full"), amountOf(c, "plan_partial"), amountOf(c, "plan_weights"), amountOf(c, "plan_kv"); full != "" && card != "" && weights != "" && cache != "" {
 		return fmt.Sprintf("Ollama counts %s for this model: %s of weights, %s of KV cache, the rest is working memory. %s of that goes to the GPU.", full, weights, cache, card)
 	}
@@ -42,6 +42,8 @@ func shape(c *ledger.Case) string {
 			switch {
 			case w*2 <= need:
 				return fmt.Sprintf("%s takes only about %s %s. The rest is the context, times the number of parallel requests.", named(c), units.Amount(w), bits)
+			case w*4 >= need*3 && w <= have:
+				return fmt.Sprintf("%s takes about %s %s. The other %s is context, working memory and, if it reads images, its image part.", named(c), units.Amount(w), bits, units.Amount(need-w))
 			case w*4 >= need*3:
 				return fmt.Sprintf("%s takes about %s %s, so it is the weights, not the context.", named(c), units.Amount(w), bits)
 			}
@@ -56,17 +58,43 @@ func shape(c *ledger.Case) string {
 	return "The model itself may be that large, or its context is long; the line does not say."
 }
 
+// oneSaves is what the context of all other requests takes, 0 where the log does
+// not say it; oneTooLittle: more than that is missing.
+func oneSaves(c *ledger.Case) int64 {
+	n := ggml.Slots(c)
+	return ledger.Sized(c, "plan_kv") * (n - 1) / n
+}
+
+func oneTooLittle(c *ledger.Case) bool { s := oneSaves(c); return s > 0 && s < missing(c) }
+
 // halfShort: closing programs does not give that much.
 func halfShort(c *ledger.Case) bool {
 	return checked(c) && missing(c)*4 > c.F().SystemAvailable.Bytes*3
 }
 
+// fileOver and fileFits hold the weights of the model that is named against what
+// is available; neither holds where no model is.
+func fileOver(c *ledger.Case) bool {
+	w := fileBytes(c)
+	return checked(c) && w > ledger.SizeOf(c.F().SystemAvailable)
+}
+
+func fileFits(c *ledger.Case) bool { return fileBytes(c) > 0 && !fileOver(c) }
+
+func fileBytes(c *ledger.Case) int64 {
+	m := ledger.Named(c)
+	w, ok := fit.WeightBytes(m.Parameters, cmp.Or(m.Format, "Q4_K_M"))
+	if m.Parameters == 0 || !ok || named(c) == "MODELNAME" {
+		return 0
+	}
+	return w
+}
+
 // contextHeavy: the model that is named takes at most half of what is asked for;
 // the rest is context.
 func contextHeavy(c *ledger.Case) bool {
-	m := ledger.Named(c)
-	w, ok := fit.WeightBytes(m.Parameters, cmp.Or(m.Format, "Q4_K_M"))
-	return m.Parameters > 0 && ok && named(c) != "MODELNAME" && w*2 <= ledger.SizeOf(c.F().SystemRequired)
+	w := fileBytes(c)
+	return w > 0 && w*2 <= ledger.SizeOf(c.F().SystemRequired)
 }
 
 // systemFigures are what the sentences about Ollama's check name.
@@ -74,7 +102,13 @@ func systemFigures(c *ledger.Case) map[string]string {
 	have := ledger.SizeOf(c.F().SystemAvailable)
 	out := map[string]string{
 		"lack": "less than 0.1 GiB", "shape": shape(c), "ram": amountOf(c, "ram_free"), "all": amountOf(c, "ram_total"), "swap": amountOf(c, "swap_free"),
-		"small": fmt.Sprintf("%d GB", have*7/10/1e9), "slots": fmt.Sprint(ggml.Slots(c)), "saved": fmt.Sprint(100 - 100/ggml.Slots(c)), "limit": fmt.Sprintf("%dg", limitGiB(c)),
+		"small": fmt.Sprintf("%d GB", have*7/10/1e9), "slots": fmt.Sprint(ggml.Slots(c)), "saved": fmt.Sprintf("%d %% of what the context needs", 100-100/ggml.Slots(c)), "limit": fmt.Sprintf("%dg", limitGiB(c)), "vm": fmt.Sprintf("%dGB", limitGiB(c)+2),
+	}
+	if saves := oneSaves(c); saves > 0 {
+		out["saved"] = "about " + units.Amount(saves)
+	}
+	if out["bound"] = "The " + units.Amount(have) + " is"; out["all"] != "" {
+		out["bound"] = "Of " + out["all"] + ", " + units.Amount(have) + " is free. The whole is"
 	}
 	if out["compared"] = "everything that is not on a GPU fits into free RAM and swap"; c.Contains("too large for this system") { // 0.3 to 0.5
 		out["compared"] = "the whole model fits into what this system has left"
@@ -89,9 +123,10 @@ func systemFigures(c *ledger.Case) map[string]string {
 }
 
 const (
-	checks  = "Before it loads a model, Ollama checks that {compared}.[[ {ram} of {all} RAM was free, and {swap} of swap.]] "
-	noSwap  = "In a container, WSL or a VM its own memory limit counts; raise it if the machine has more. Swap also passes this check, but is very slow."
-	noLayer = "Fewer layers on the GPU: they would need more RAM, not less."
+	checks     = "Before it loads a model, Ollama checks that {compared}.[[ {ram} of {all} RAM was free, and {swap} of swap.]] "
+	noSwap     = "In a container, WSL or a VM its own memory limit counts; raise it if the machine has more. Swap also passes this check, but is very slow."
+	shortenHow = "Set `OLLAMA_NUM_PARALLEL=1` for the server and a lower `num_ctx`. `OLLAMA_FLASH_ATTENTION=1` with `OLLAMA_KV_CACHE_TYPE=q8_0` about halves the KV cache."
+	noLayer    = "Fewer layers on the GPU: they would need more RAM, not less."
 )
 
 var (
@@ -99,8 +134,9 @@ var (
 		"A model stays loaded for 5 minutes after its last use, embedding models too. `ollama stop NAME` unloads it at once. Then close browsers and other AI programs.", "free", look)
 	raise   = says("raise_memory_limit", "In a container, pod or VM: raise its memory limit", "Docker: `docker update --memory {limit} --memory-swap {limit} NAME`; compose: `mem_limit: {limit}`; Kubernetes: `resources.limits.memory`; Docker Desktop and WSL: the VM's memory.", "only if the machine has it")
 	shorten = does("lower_context", "If the model's file is well below {small}: shorten the context",
-		"Set `OLLAMA_NUM_PARALLEL=1` for the server and a lower `num_ctx`; most of the rest is then context. `OLLAMA_FLASH_ATTENTION=1` with `OLLAMA_KV_CACHE_TYPE=q8_0` about halves the KV cache.", "shorter conversations", context)
-	takeLess = as("use_smaller_model", "Use a smaller model or quantisation", "lower quality")
+		"Then most of the rest is context. "+shortenHow, "shorter conversations", context)
+	shorterFits = does("lower_context", "Shorten the context", shortenHow, "shorter conversations", context)
+	takeLess    = as("use_smaller_model", "Use a smaller model or quantisation", "lower quality")
 )
 
 // inContainer is the card of a server in a container, which words or the log's
@@ -112,10 +148,10 @@ func inContainer(id string, said []string, holds func(*ledger.Case) bool) cause.
 	return cause.Card{
 		ID: id, Kinds: denied, Said: said, If: when.All(checked, holds), Figures: systemFigures,
 		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "refused to load the model: {lack} of system memory (RAM) is missing in its container",
-		Means: checks + "{shape} The {room} is what the container may use: its own limit, or that of Docker Desktop's virtual machine (usually half of the RAM).",
+		Means: checks + "{shape} {bound} what the container may use: its own limit, or that of Docker Desktop's virtual machine (usually half of the RAM).",
 		Not:   noLayer,
 		Cures: []cause.Cure{
-			does("raise_memory_limit", "Raise the memory limit of the container or Docker's VM", "Docker Desktop: Settings, Resources, Memory limit. With WSL: set `memory=16GB` under `[wsl2]` in the file .wslconfig in your user folder, then `wsl --shutdown`. Docker on Linux:", "only if the machine has it", func(c *ledger.Case) []step.Step {
+			does("raise_memory_limit", "Raise the memory limit of the container or Docker's VM", "Docker Desktop: Settings, Resources, Memory limit. With WSL: set `memory={vm}` under `[wsl2]` in the file .wslconfig in your user folder, then `wsl --shutdown`. Docker on Linux:", "only if the machine has it", func(c *ledger.Case) []step.Step {
 				return []step.Step{{Kind: "shell", Text: fmt.Sprintf("docker update --memory %dg --memory-swap %[1]dg ollama", limitGiB(c))}}
 			}),
 			as("use_smaller_model", "Use a smaller model", "lower quality"),
@@ -163,7 +199,8 @@ var systemCards = []cause.Card{
 		Means: checks + "The server reserves the context for {slots} requests at the same time, so it counts {slots} times.",
 		Not:   noLayer, Later: noSwap,
 		Cures: []cause.Cure{
-			does("lower_parallel", "Serve one request at a time", "That saves {saved} % of what the context needs.", "others wait", func(c *ledger.Case) []step.Step {
+			either(oneTooLittle, takeLess),
+			does("lower_parallel", "Serve one request at a time", "That saves {saved}.", "others wait", func(c *ledger.Case) []step.Step {
 				return server(c, "OLLAMA_NUM_PARALLEL=1", "OLLAMA_MAX_LOADED_MODELS=1")
 			}),
 			does("lower_context", "Shorten the context", "", "shorter conversations", context), unload,
@@ -205,7 +242,7 @@ var systemCards = []cause.Card{
 		Not:   "Swap for the rest: answers become extremely slow.",
 		Cures: []cause.Cure{
 			either(when.Not(contextHeavy), as("use_smaller_model", "Use a smaller model", "lower quality")),
-			does("lower_context", "If its file is well below {small}: shorten the context", "`ollama list` shows the size. Some programs ask for 128k tokens and more by default.", "shorter conversations", context),
+			either(when.Not(fileOver), does("lower_context", "If its file is well below {small}: shorten the context", "`ollama list` shows the size. Some programs ask for 128k tokens and more by default.", "shorter conversations", context)),
 			says("bigger_gpu", "Run it on another computer", "It needs about {asked} of RAM and GPU memory together. Or use one of Ollama's cloud models (tags with `-cloud`).", "money, or your text leaves the computer"),
 		},
 		Sources: systemFiles,
@@ -229,7 +266,7 @@ var systemCards = []cause.Card{
 		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "refused to load the model: {lack} of system memory (RAM) is missing",
 		Means: checks + "{shape}[[ {client}]] This is about RAM, even if you have a GPU.",
 		Not:   noLayer, Later: noSwap,
-		Cures:   []cause.Cure{either(when.All(halfShort, when.Not(contextHeavy)), takeLess), either(contextHeavy, shorten), unload, either(when.Not(contextHeavy), shorten), either(when.Not(when.All(halfShort, when.Not(contextHeavy))), takeLess)},
+		Cures:   []cause.Cure{either(when.All(halfShort, when.Not(contextHeavy)), takeLess), either(contextHeavy, shorterFits), unload, either(when.All(fileFits, when.Not(contextHeavy)), shorterFits), either(when.Not(when.Any(fileFits, fileOver, contextHeavy)), shorten), either(when.Not(when.All(halfShort, when.Not(contextHeavy))), takeLess)},
 		Sources: systemFiles,
 	},
 	{

@@ -33,7 +33,8 @@ var vllmCacheCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "limit_framework_preallocation", Title: "Remove `--kv-cache-memory-bytes`, or raise it", Told: "Without it, vLLM measures what is free.[[ Or set {more_gib}, which holds {tokens} tokens; vLLM does not check that this fits beside the weights:]]", Kind: "config", Text: "--kv-cache-memory-bytes {more}", Cost: "less for the rest"},
 			added("lower_context", "Or lower the context length: `max_model_len`", "By these figures {fit} tokens fit; the end of vLLM's message names the exact limit.", "longer prompts are refused"),
-			added("quantize_kv_cache", "Or use an 8-bit KV cache", "[[{half} instead of {asked}, ]]if the cache is 16 bit now and your GPU's attention backend supports it.", "slight loss"),
+			vllm.Given(vllm.HalfTooLarge, added("quantize_kv_cache", "With that, use an 8-bit KV cache", "Alone it is not enough: {half} of {room}. About twice as many tokens fit if the cache is 16 bit now and your GPU's attention backend supports it.", "slight loss")),
+			vllm.Given(when.Not(vllm.HalfTooLarge), added("quantize_kv_cache", "Or use an 8-bit KV cache", "[[{half} instead of {asked}, ]]if the cache is 16 bit now and your GPU's attention backend supports it.", "slight loss")),
 		},
 		Sources: []string{"vllm/config/cache.py", "vllm/v1/worker/gpu_worker.py"},
 	},
@@ -46,7 +47,7 @@ var vllmCacheCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "cpu_offload", Title: "Plan for more overhead, or keep fewer experts on the GPU", Told: "This is a setting of your build: set slightly more than the measured {measured_overhead}, or move one more expert layer to system RAM.", Cost: "slightly slower"},
 			added("lower_context", "Or lower the context length: `max_model_len`", "[[{fit} tokens fit with {margin} to spare. ]]{where}", "longer prompts are refused"),
-			added("quantize_kv_cache", "Or use an 8-bit KV cache", "[[{half} instead of {asked}, ]]if the cache is 16 bit now.", "slight loss"),
+			vllm.Given(when.Not(vllm.HalfTooLarge), added("quantize_kv_cache", "Or use an 8-bit KV cache", "[[{half} instead of {asked}, ]]if the cache is 16 bit now.", "slight loss")),
 			{Fix: "upgrade_version", Title: "Or use a newer image", Told: "If the build is not yours, report these two figures to its authors.", Cost: "an update to test"},
 		},
 		Sources: []string{"vllm/v1/core/kv_cache_utils.py"},

@@ -6,6 +6,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/era"
 	"github.com/oomdoc/oomdoc/rules/program/server/launch"
 	"github.com/oomdoc/oomdoc/rules/program/server/stage"
 	"github.com/oomdoc/oomdoc/rules/program/server/vllm"
@@ -28,7 +29,7 @@ var vllmCheckCards = []cause.Card{
 		Cures: []cause.Cure{
 			typed("restart_session", "Empty the file cache, then start vLLM at once", "sync && echo 3 | sudo tee /proc/sys/vm/drop_caches", "free; files are read again"),
 			added("lower_gpu_memory_utilization", "Lower `gpu_memory_utilization`", "{low} is {low_gib}. Always leave 8 to 16 GiB to the system.", "a smaller KV cache"),
-			as("upgrade_version", "Update vLLM: versions from 2026 fixed this check", "flags may have changed"),
+			vllm.Given(when.Not(func(c *ledger.Case) bool { return era.Told(c, "vllm") && !era.Lacks(c, "vllm", era.ByStage) }), as("upgrade_version", "Update vLLM: versions from 2026 fixed this check", "flags may have changed")),
 		},
 		Sources: []string{"vllm/v1/worker/utils.py", vllmThreads + "issues/48140", "https://github.com/NVIDIA/xr-ai/pull/440"}, Solved: 1,
 	},
@@ -42,7 +43,7 @@ var vllmCheckCards = []cause.Card{
 			{Fix: "kill_stale_process", Title: "Find what uses the GPU and end what is yours", Told: "Look for `VLLM::EngineCore`, `VLLM::Worker` or python of an earlier start. In a container, look on the host. [[{how}]]Stop its container or service, or run `kill PID`, and wait until the memory is free.", Kind: "shell", Text: "nvidia-smi", Cost: "what you end stops"},
 			keepBoth,
 			lighterShare,
-			as("select_gpu", "Or use another GPU", "needs a free GPU"),
+			vllm.Given(vllm.OnNVIDIA, otherGPU), vllm.Given(when.Not(vllm.OnNVIDIA), as("select_gpu", "Or use another GPU", "needs a free GPU")),
 			sharedCard("Share the card: lower `gpu_memory_utilization`", "{low} is {low_gib}; weights, activations and KV cache must all fit in that. {where}"),
 		},
 		Later:   "If it happens at every restart, wait 15 seconds between stop and start: the old process needs time to free its memory.",
@@ -58,7 +59,7 @@ var vllmCheckCards = []cause.Card{
 			{Fix: "kill_stale_process", Title: "Find what uses the GPU and end what is yours", Told: "Look for `VLLM::EngineCore`, `VLLM::Worker` or python of an earlier start. In a container, look on the host. [[{how}]]Stop its container or service, or run `kill PID`.", Kind: "shell", Text: "nvidia-smi", Cost: "what you end stops"},
 			lighterShare,
 			vllm.Given(when.Not(heavyForShare), added("lower_gpu_memory_utilization", "Share the GPU: lower `gpu_memory_utilization`", "{low} is {low_gib}[[ and leaves {spare} free]] (the limit right now is {most}). The shares of two servers may add up to 0.95 at most. {where}", "a smaller KV cache")),
-			as("select_gpu", "Or use another GPU", "needs a free GPU"),
+			vllm.Given(vllm.OnNVIDIA, otherGPU), vllm.Given(when.Not(vllm.OnNVIDIA), as("select_gpu", "Or use another GPU", "needs a free GPU")),
 		},
 		Later:   "If it happens at every restart, wait 15 seconds between stop and start: the old process needs time to free its memory.",
 		Sources: []string{"vllm/v1/worker/utils.py", vllmThreads + "issues/50135", vllmThreads + "issues/20305"},

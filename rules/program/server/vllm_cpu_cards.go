@@ -30,7 +30,7 @@ func processorFigures(c *ledger.Case) map[string]string {
 // perhapsProcessor is a cure where the cache has the size that is the default on
 // the CPU, and nothing in the log speaks of a card.
 var perhapsProcessor = cause.Cure{
-	Fix: "raise_gpu_memory_utilization", Title: "If vLLM runs on the CPU, raise `VLLM_CPU_KVCACHE_SPACE`", Told: "Its default of 4 GiB is exactly what is available here. {space} GiB is what one request needs plus a quarter; system RAM must hold it beside the weights:", Kind: "env", Text: "export VLLM_CPU_KVCACHE_SPACE={space}", Cost: "RAM",
+	Fix: "raise_gpu_memory_utilization", Title: "If vLLM runs on the CPU, raise `VLLM_CPU_KVCACHE_SPACE`", Told: "Its default of 4 GiB is exactly what is available here. {space} GiB holds one request with at least a quarter to spare; system RAM must hold it beside the weights:", Kind: "env", Text: "export VLLM_CPU_KVCACHE_SPACE={space}", Cost: "RAM",
 	If: func(c *ledger.Case) bool {
 		return ledger.SizeOf(c.F().KVAvailable) == 4*units.GiB && cardTotal(c) == 0 && c.F().Weights == nil && !builtForCard(c) && !when.Set("gpu_memory_utilization", "")(c)
 	},
@@ -52,7 +52,7 @@ var vllmCPUCards = []cause.Card{
 		Means:    "vLLM runs on the CPU here. Its KV cache is in system RAM and has a fixed size, `VLLM_CPU_KVCACHE_SPACE` in GiB. In many versions that is 4 by default, however much RAM there is.[[ One request of {tokens} tokens needs {kv_needed}, and {kv_available} is there.]]",
 		Not:      "`--gpu-memory-utilization`, which the message suggests: most versions ignore it on the CPU.",
 		Cures: []cause.Cure{
-			{Fix: "raise_gpu_memory_utilization", Title: "Raise `VLLM_CPU_KVCACHE_SPACE`", Told: "RAM must hold it beside the weights.[[ {space} GiB is what one request needs plus a quarter.]]", Kind: "env", Text: "export VLLM_CPU_KVCACHE_SPACE={space}", Cost: "RAM"},
+			{Fix: "raise_gpu_memory_utilization", Title: "Raise `VLLM_CPU_KVCACHE_SPACE`", Told: "RAM must hold it beside the weights.[[ {space} GiB holds one request with at least a quarter to spare.]]", Kind: "env", Text: "export VLLM_CPU_KVCACHE_SPACE={space}", Cost: "RAM"},
 			{Fix: "lower_context", Title: "Or lower the context length: `max_model_len`", Told: "{where}", Steps: vllmSteps["lower_context"], Cost: "longer prompts are refused"},
 		},
 		Sources: []string{"vllm/platforms/cpu.py", "docs/getting_started/installation/cpu.md"},

@@ -179,7 +179,7 @@ func shareFigures(c *ledger.Case, out map[string]string) {
 		}
 	}
 	if w := ledger.Sized(c, "weights_loaded"); w > 0 {
-		out["loaded"], out["loaded_part"] = units.Amount(w), fmt.Sprintf("%d %%", w*100/total)
+		out["loaded"], out["loaded_part"] = units.Amount(w), fmt.Sprintf("%d %%", (w*100+total/2)/total)
 		if share := int64(now * float64(total)); share < w {
 			out["past_it"] = fmt.Sprintf("A share of %g is %s, less than the weights, so the KV cache would not fit either.", now, units.Amount(share))
 		}

@@ -23,6 +23,9 @@ const (
 	offloadCost = "In GiB per GPU; free system RAM must hold it. Every token then reads that part over the slow bus."
 )
 
+// otherGPU is for a start that found its card in use.
+var otherGPU = cause.Cure{Fix: "select_gpu", Title: "Or use another GPU", Told: "Put `CUDA_VISIBLE_DEVICES=N` in front of your command. N is the index of a free one:", Kind: "shell", Text: "nvidia-smi --query-gpu=index,name,memory.free,memory.total --format=csv", Cost: "needs a free GPU"}
+
 // vllmLoadCards are about weights that are being loaded or packed.
 var vllmLoadCards = []cause.Card{
 	{
@@ -33,8 +36,8 @@ var vllmLoadCards = []cause.Card{
 		Not:      "`--max-model-len`: the KV cache fills the share at any length.",
 		Cures: []cause.Cure{
 			{Fix: "empty_cache", Title: "Empty the trainer's cache before the wake-up", Told: "In the trainer, before `llm.wake_up()`: `gc.collect(); torch.cuda.empty_cache()`. Without a trainer, `nvidia-smi` shows what uses the memory.", Cost: "free"},
-			added("lower_gpu_memory_utilization", "Lower `gpu_memory_utilization`", "By 0.1 at a time, until the trainer and vLLM fit side by side.", "a smaller KV cache"),
-			{Fix: "cpu_offload", Title: "Or offload the trainer while vLLM generates", Told: "This moves parameters and optimizer state to system RAM. In verl: `actor_rollout_ref.actor.fsdp_config.param_offload=True` and `optimizer_offload=True`.", Cost: "slower steps"},
+			added("lower_gpu_memory_utilization", "Lower `gpu_memory_utilization`", "Lower it step by step, until the trainer and vLLM fit side by side.", "a smaller KV cache"),
+			{Fix: "cpu_offload", Title: "Or offload the trainer while vLLM generates", Told: "This moves parameters and optimizer state to system RAM. In verl: `actor_rollout_ref.actor.fsdp_config.param_offload=True actor_rollout_ref.actor.fsdp_config.optimizer_offload=True`.", Cost: "slower steps"},
 		},
 		Sources: []string{"vllm/device_allocator/cumem.py", vllmThreads + "issues/16663"},
 	},
@@ -96,7 +99,7 @@ var vllmLoadCards = []cause.Card{
 		Means:    "vLLM itself holds {mine}; {others} of {total} is used outside this process. Usually that is another server, an earlier start that still runs, or a second process of the same job on this GPU.",
 		Cures: []cause.Cure{
 			{Fix: "kill_stale_process", Title: "Find what uses the GPU and end what is yours", Told: "Look for `VLLM::EngineCore`, `VLLM::Worker` or python of an earlier start. Stop its container or run `kill PID`. In a container other processes may be hidden: look on the host.", Kind: "shell", Text: "nvidia-smi", Cost: "what you end stops"},
-			as("select_gpu", "Or use another GPU", "needs a free GPU"),
+			vllm.Given(vllm.OnNVIDIA, otherGPU), vllm.Given(when.Not(vllm.OnNVIDIA), as("select_gpu", "Or use another GPU", "needs a free GPU")),
 			vllm.Given(stage.OnAscend, vllm.Words("use_lower_quant", "Or load a model that fits beside it", "Set `gpu_memory_utilization` to what is left of the GPU. A W8A8 checkpoint (ModelSlim, `--quantization ascend`) is half of 16 bit.", "slight loss of quality")),
 			vllm.Given(when.Not(stage.OnAscend), vllm.Words("use_lower_quant", "Or load a model that fits beside it", "Set `gpu_memory_utilization` to what is left of the GPU. {fewer_bits}", "slight loss of quality")),
 		},

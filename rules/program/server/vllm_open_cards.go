@@ -22,8 +22,9 @@ var vllmOpenCards = []cause.Card{
 			return vllm.Stages(c) > 1 && !c.Contains("the model's max seq len") && (!era.Told(c, "vllm") || era.Lacks(c, "vllm", era.ByStage) && !era.Lacks(c, "vllm", era.ManyStages))
 		}, Figures: stageFigures,
 		Cause: cause.ContextTooLong, Weight: cause.Decisive,
-		Means: "The weights fit. With `--pipeline-parallel-size` {stages}, each GPU stage caches only its own layers. But vLLM 0.11 to 0.16 compares the cache of all layers with the room of one stage, so it refuses lengths that fit.[[ The real limit is about {real_limit} tokens, not {limit_tokens}.]]",
-		Not:   "`--tensor-parallel-size` instead if your GPUs differ in size: each then gets an equal part.",
+		Headline: "did not start: {refuses}",
+		Means:    "The weights fit. With `--pipeline-parallel-size` {stages}, each GPU stage caches only its own layers. But vLLM 0.11 to 0.16 compares the cache of all layers with the room of one stage, so it refuses lengths that fit.[[ The real limit is about {real_limit} tokens, not {limit_tokens}.]]",
+		Not:      "`--tensor-parallel-size` instead if your GPUs differ in size: each then gets an equal part.",
 		Cures: []cause.Cure{
 			as("upgrade_version", "Update vLLM to 0.17 or later, which fixed this check", "flags may have changed"),
 			added("lower_context", "Until then lower `max_model_len`", "{fit} tokens pass this check[[ (its limit: {limit_tokens})]]. From 0.14 on, `--max-model-len auto` takes what passes. {where}", "longer prompts are refused"),
@@ -105,6 +106,10 @@ func sizedFigures(c *ledger.Case) map[string]string {
 func stageFigures(c *ledger.Case) map[string]string {
 	out := vllmFigures(c)
 	n := vllm.Stages(c)
+	out["refuses"] = "one request of full length needs more KV cache than is left"
+	if f := c.F(); f.KVAvailable != nil && ledger.SizeOf(f.KVNeeded)/n <= f.KVAvailable.Bytes && out["tokens"] != "" {
+		out["refuses"] = "its check refuses " + out["tokens"] + " tokens, although they should fit"
+	}
 	out["stages"], out["of_stage"], out["real_limit"] = strconv.FormatInt(n, 10), units.Amount(ledger.SizeOf(c.F().KVNeeded)/n), ""
 	if x := c.F().EstMaxModelLen; x != nil {
 		out["real_limit"] = ledger.Thousands(int64(x.Value) * n)

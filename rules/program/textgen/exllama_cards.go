@@ -78,7 +78,7 @@ func bitsFirst(more ...cause.Cure) []cause.Cure {
 }
 
 var exllamaBits = cause.Cure{
-	Fix: "use_lower_quant", Title: "Use a build with fewer bits per weight", Told: "Download another EXL2 or EXL3 build of the same model. One bit less saves 0.12 GB for each billion parameters.", Cost: "loss of quality below 4 bits",
+	Fix: "use_lower_quant", Title: "Use a build with fewer bits per weight", Told: "Download another build of the same model for your loader (EXL2 for ExLlamaV2, EXL3 for ExLlamaV3). One bit less saves 0.12 GB for each billion parameters.", Cost: "loss of quality below 4 bits",
 }
 
 // inExLlama is a cure for TabbyAPI's file, or for the loader's scripts and code.
@@ -282,9 +282,17 @@ var exllamaCards = []cause.Card{
 		Headline: "did not load: the weights do not fit on the GPU",
 		Means:    "ExLlama keeps the whole model on GPUs, and this one was full before all weights were loaded. KV cache and working memory still come on top.",
 		Not:      "Offloading to RAM: ExLlama cannot do that. llama.cpp can, with a GGUF file.",
-		Cures:    []cause.Cure{exllamaBits, exllamaShorter, exllamaSmaller},
-		Sources:  []string{exllamaV2 + "model.py"},
+		Cures: []cause.Cure{
+			exllamaBits, where(withCache, exllamaShorter), where(withCache, exllamaSmaller),
+			{Fix: "use_smaller_model", Title: "Or use a GGUF file with llama.cpp", Told: "Layers that do not fit on the GPU can stay in RAM.", Cost: "slower"},
+		},
+		Sources: []string{exllamaV2 + "model.py"},
 	},
+}
+
+// withCache: this way of loading makes each layer's part of the cache with it.
+func withCache(c *ledger.Case) bool {
+	return c.Near("in load_autosplit_gen", "in load_autosplit", "in load_tp_gen")
 }
 
 // noFlash is ExLlamaV2's own attention, taken where flash-attn and xformers are

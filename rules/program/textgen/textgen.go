@@ -5,6 +5,7 @@ package textgen
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -236,6 +237,21 @@ func gpuMemory(c *ledger.Case) string {
 	}
 	limit := max(total-2*units.GiB, total/2) / units.MiB / 100 * 100
 	return strconv.FormatInt(limit, 10) + "MiB"
+}
+
+// roomyContext is a third of what would just fit beside the weights: on a Mac
+// working memory needs 2 GB of the same limit.
+func roomyContext(c *ledger.Case) []step.Change {
+	flags := contextFlag(c)
+	if try, of := ggml.ContextToTry(c); of > 0 {
+		flags[0].Value = strconv.FormatInt(max(try/3/1024*1024, 1024), 10)
+	}
+	return flags
+}
+
+// gptqForLLaMa: its files are in the trace; it cannot cap memory.
+func gptqForLLaMa(c *ledger.Case) bool {
+	return slices.ContainsFunc(c.Facts.Code, func(x fact.Code) bool { return strings.Contains(x.File, "GPTQ-for-LLaMa") })
 }
 
 // fewerLayers is what fits by llama.cpp's own figures, half of the layers that

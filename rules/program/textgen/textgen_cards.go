@@ -98,7 +98,7 @@ var textgenUnload = cause.Cure{
 
 var textgenGGUF = cause.Cure{
 	Fix: "use_lower_quant", Title: "Use a GGUF file of the model", If: when.Not(isGGUF),
-	Told: "Load a Q4_K_M file with the llama.cpp loader. It takes about 0.6 GB for each billion parameters[[ ({gguf} for {name})]], and layers that do not fit on the GPU can stay in RAM.", Cost: "slight loss of quality",
+	Told: "Load a Q4_K_M file with the llama.cpp loader; layers that do not fit on the GPU can stay in RAM. It takes about 0.6 GB for each billion parameters[[ ({gguf} for {name})]].", Cost: "slight loss of quality",
 }
 
 var textgenLoadCards = []cause.Card{
@@ -136,7 +136,7 @@ var textgenLoadCards = []cause.Card{
 		Means:    "Weights, KV cache and working memory together need more than[[ the {limit} that]] macOS lets the GPU use. The KV cache grows with `ctx-size`, and is reserved in full.",
 		Not:      "Fewer layers on the GPU: on a Mac they use the same memory.",
 		Cures: []cause.Cure{
-			inTab("lower_context", "Lower the context: `ctx-size`", "In the Model tab halve `ctx-size` (before 2025 `n_ctx`), then Load.", "longer chats are cut", contextFlag),
+			inTab("lower_context", "Lower the context: `ctx-size`", "In the Model tab lower `ctx-size` (before 2025 `n_ctx`), then Load.", "longer chats are cut", roomyContext),
 			{Fix: "use_lower_quant", Title: "Use a smaller quantisation of the model", Told: "Take Q4_K_S or Q3_K_M instead of Q4_K_M, or a smaller model. File plus KV cache should stay 2 GB below the limit.", Cost: "some loss of quality"},
 			{Fix: "raise_memory_limit", Title: "Raise the GPU memory limit of macOS", Told: "This lasts until the next restart. Leave at least 5 GB of the RAM to macOS.", Kind: "shell", Text: "sudo sysctl iogpu.wired_limit_mb={wired}", Cost: "less RAM for everything else"},
 		},
@@ -384,9 +384,10 @@ func onPrompt(id string, phases, said []string) cause.Card {
 			{Fix: "lower_context", If: when.Not(briefPrompt), Title: "Shorten the prompt", Told: "In the Parameters tab set \"Truncate the prompt up to this length\" (before June 2023 \"Maximum prompt size in tokens\") to {to} and `max_new_tokens` to 200. Or start a new chat.", Cost: "it forgets older parts"},
 			cacheInBits, textgenGGUF,
 			where(briefPrompt, inTab("load_in_4bit", "Load it in 4 bit: `load-in-4bit`", "In the Model tab, with the Transformers loader, tick `load-in-4bit`, then Load. It does not work for GPTQ, AWQ or EXL2 files.", "slight loss of quality", flag("--load-in-4bit", fixed("")))),
-			inTab("cpu_offload", "Keep part of the weights off the GPU: `gpu-memory`", "With the Transformers loader set `gpu-memory` 2 to 3 GB below the size of the GPU (releases before v3.0, April 2025).", "slower", func(c *ledger.Case) []step.Change {
+			where(gptqForLLaMa, inTab("cpu_offload", "Keep some layers off the GPU: `pre_layer`", "`pre_layer` is the number of layers on the GPU. Halve it until it runs.", "many times slower", flag("--pre_layer", fewerLayers))),
+			where(when.Not(gptqForLLaMa), inTab("cpu_offload", "Keep part of the weights off the GPU: `gpu-memory`", "With the Transformers loader set `gpu-memory` 2 to 3 GB below the size of the GPU (releases before v3.0, April 2025).", "slower", func(c *ledger.Case) []step.Change {
 				return []step.Change{{Flag: "--auto-devices"}, {Flag: "--gpu-memory", Value: gpuMemory(c)}}
-			}),
+			})),
 		},
 		Sources: []string{textgenCode + "shared.py", textgenIssues + "1041"},
 	}

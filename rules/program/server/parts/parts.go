@@ -94,7 +94,7 @@ var Benchmark = cause.Card{
 	Means:    "`benchmark.py` builds one engine for `max_batch_size` and the longest input and output, whatever batch you measure. The KV cache and inputs of this configuration did not fit beside its weights and working memory.",
 	Not:      "Fewer or smaller values of `--batch_size`: the engine stays as large.",
 	Cures: []cause.Cure{
-		{Fix: "lower_max_num_seqs", Title: "Lower `--max_batch_size` to the largest batch that you measure", Told: "By default it is the model's value in `allowed_configs.py`. Add to `benchmark.py`:", Kind: "config", Text: "--max_batch_size 32", Cost: "larger batches cannot be measured"},
+		{Fix: "lower_max_num_seqs", Title: "Lower `--max_batch_size` to the largest batch that you measure", Told: "By default it is the model's value in `allowed_configs.py`. Add to `benchmark.py`:", Kind: "config", Text: "--max_batch_size N   # the largest batch that you measure", Cost: "larger batches cannot be measured"},
 		{Fix: "lower_context", Title: "Or lower `--max_input_len` and `--max_output_len`", Told: "Lower `--input_output_len` with them, and measure long and short lengths in separate runs.", Cost: "several runs"},
 		{Fix: "use_lower_quant", Title: "Or use `--enable_fp8` and `--fp8_kv_cache`", Told: "On Ada, Hopper and newer GPUs: about half of the weights and of the KV cache.", Cost: "other numbers than at 16 bit"},
 	},

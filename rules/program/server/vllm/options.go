@@ -89,6 +89,9 @@ func Tokens(since launch.Choice) func(c *ledger.Case) string {
 	return func(c *ledger.Case) string {
 		switch {
 		case era.Lacks(c, "vllm", "--enable-chunked-prefill"):
+			if n := ledger.IntSetting(c, "max_model_len", "max_seq_len"); n > 256 && n <= 4096 {
+				return strconv.Itoa(n / 2)
+			}
 			return launch.AtMost("max_model_len", 4096)(c).Value
 		case since == nil:
 			return ""
@@ -150,4 +153,15 @@ func Where(c *ledger.Case) string {
 		return "With your other options (Docker: those after the image's name):"
 	}
 	return "With your other options:"
+}
+
+// HalfTooLarge: a cache of 8 bit would not fit either.
+func HalfTooLarge(c *ledger.Case) bool {
+	f := c.F()
+	return f.KVAvailable != nil && ledger.SizeOf(f.KVNeeded)/2 > f.KVAvailable.Bytes
+}
+
+// OnNVIDIA: no other maker shows.
+func OnNVIDIA(c *ledger.Case) bool {
+	return !c.In("vllm-ascend") && (c.Backend == "cuda" || c.Backend == "")
 }

@@ -107,9 +107,10 @@ var ramCards = []cause.Card{
 		Means:    "vLLM runs on the CPU here, so weights, KV cache (`VLLM_CPU_KVCACHE_SPACE`, in GiB) and working memory are all in system RAM, for each process of a split model. {asked} more was refused.",
 		Not:      "`--gpu-memory-utilization`: versions up to 2025 ignore it on the CPU.",
 		Cures: []cause.Cure{
-			{Fix: "lower_gpu_memory_utilization", Title: "Lower `VLLM_CPU_KVCACHE_SPACE`", Told: "The weights (2 GB per billion parameters at 16 bit) and this value must stay some GiB below free RAM (`free -h`):", Kind: "env", Text: "export VLLM_CPU_KVCACHE_SPACE=4", Cost: "fewer or shorter requests"},
+			{Fix: "lower_gpu_memory_utilization", Title: "Lower `VLLM_CPU_KVCACHE_SPACE`", Told: "The weights (2 GB per billion parameters at 16 bit) and this value must stay some GiB below free RAM (`free -h`). If your command sets it, change it there:", Kind: "env", Text: "export VLLM_CPU_KVCACHE_SPACE=4", Cost: "fewer or shorter requests"},
 			Flags("lower_context", "With a smaller cache, lower `max_model_len` too", "", "longer prompts are refused", Option("max_model_len", "4096"), Option("max_num_seqs", "8")),
-			{Fix: "use_smaller_model", Title: "Or use a smaller model, in bfloat16", Told: "`--dtype bfloat16`: float32 needs twice as much. For 4-bit models on a CPU, llama.cpp or Ollama is the better choice.", Cost: "lower quality"},
+			{Fix: "use_smaller_model", If: when.Not(when.Set("dtype", "bfloat16")), Title: "Or use a smaller model, in bfloat16", Told: "`--dtype bfloat16`: float32 needs twice as much. For 4-bit models on a CPU, llama.cpp or Ollama is the better choice.", Cost: "lower quality"},
+			{Fix: "use_smaller_model", If: when.Set("dtype", "bfloat16"), Title: "Or use a smaller model", Told: "For 4-bit models on a CPU, llama.cpp or Ollama is the better choice.", Cost: "lower quality"},
 		},
 		Sources: []string{"vllm/platforms/cpu.py", "docs/getting_started/installation/cpu.md"},
 	},

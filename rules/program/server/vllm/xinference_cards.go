@@ -45,7 +45,7 @@ var XinferenceCards = []cause.Card{{
 		return c.In("xinference") && !c.In("vllm") && c.Asked.Has() && c.Mine.Has() && c.Others.Has() && c.Others.Bytes > units.GiB
 	},
 	Headline: "ran out of GPU memory in a request: it needed {asked} at once, beside another process",
-	Means:    "The model was loaded and was working on a request. It holds {mine} of {total}; other processes hold {others}, most likely another model of Xinference.[[ {listed}]] Embedding and rerank models compute all texts of a request in one batch, padded to the longest.",
+	Means:    "The model was loaded and was working on a request. It holds {mine} of {total}; most of the rest is held by others, most likely another model of Xinference.[[ {listed}]] Embedding and rerank models compute all texts of a request in one batch, padded to the longest.",
 	Cures: []cause.Cure{
 		{Fix: "lower_batch_size", Title: "Send fewer and shorter texts per request", Told: "Embedding or rerank: 8 to 16 texts at a time, each cut to 512 to 1024 tokens (Dify, RAGFlow: lower top K and chunk size). Language model: a shorter prompt.", Cost: "more requests"},
 		{Fix: "select_gpu", Title: "Or launch one of the two models on another GPU", Cost: "needs a free GPU"},
