@@ -57,7 +57,7 @@ func Programs(c *ledger.Case) []*program.Program {
 
 // general are figures of sentences that say what to make smaller where nothing is
 // known of the options.
-var general = []string{"{train}", "{any}", "{any_rows}", "{any_pixels}", "{any_input}", "{fewer}", "{less}", "{pictures}", "{any_lighter}", "{lighter"}
+var general = []string{"{train}", "{any}", "{any_rows}", "{any_pixels}", "{any_input}", "{fewer}", "{less}", "{any_lighter}", "{lighter"}
 
 // Cures are those of a card for a case with the settings of its repository put
 // in: in the place of a sentence that holds for any program, behind one that says

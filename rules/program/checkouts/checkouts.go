@@ -37,8 +37,11 @@ type Checkout struct {
 // knob is one setting of a repository that changes the memory of a run.
 type knob struct {
 	kind string
-	// spelling is an option, a key that is typed with "=", or a key or constant
-	// of a file.
+	// forWork is "train" or "use" where it is for one of them, "" where its files
+	// tell, or for both.
+	forWork string
+	// spelling is an option, a key that is typed ("=" or "~" behind it tells how),
+	// or a key or constant of a file.
 	spelling string
 	// has is the value that the files have, advice the one to take: both "" where
 	// they are not known, "on" and "off" for switches.
@@ -186,7 +189,8 @@ func read(block string) *Checkout {
 			x.needs = append(x.needs, need{number(words[0]), words[1] == "train", kind == "authors", note})
 		default:
 			has, advice, _ := strings.Cut(words[1], ">")
-			x.knobs = append(x.knobs, knob{kind, words[0], has, advice, strings.Split(words[2][1:], ","), note})
+			kind, forWork, _ := strings.Cut(kind, "/")
+			x.knobs = append(x.knobs, knob{kind, forWork, words[0], has, advice, strings.Split(words[2][1:], ","), note})
 		}
 	}
 	return x

@@ -18,7 +18,7 @@ import (
 // TestList: every line of the list is of its form, and says what a page can show.
 func TestList(t *testing.T) {
 	head := regexp.MustCompile(`^[\w.-]+/[\w.-]+ (vision|image-generation|video-generation|audio|text-training|text-inference|embedding|graph|science|data|rendering|unknown)$`)
-	line := regexp.MustCompile(`^ (?:in( \S+)+|(?:needs|authors) \d+ (?:train|use)(?: \| .+)?|[a-z]+ \S+ \S+ @\S+(?: \| .+)?)$`)
+	line := regexp.MustCompile(`^ (?:in( \S+)+|(?:needs|authors) \d+ (?:train|use)(?: \| .+)?|[a-z]+(?:/train|/use)? \S+ \S+ @\S+(?: \| .+)?)$`)
 	before, repositories := "", 0
 	for block := range strings.SplitSeq(listed[strings.Index(listed, "\n\n")+2:], "\n\n") {
 		if block == "" {
@@ -96,6 +96,11 @@ func TestProgram(t *testing.T) {
 		{"a switch to add", "sczhou/ProPainter", started("inference_propainter.py", ""), "half_precision", "Add `--fp16` to your `inference_propainter.py` command."},
 		{"a switch that is on", "sczhou/ProPainter", started("inference_propainter.py", "", fact.Setting{Name: "fp16", Flag: "--fp16", Value: "true", Line: 1}), "half_precision", ""},
 		{"a key behind the options", "facebookresearch/Mask2Former", train(started("train_net.py", "")), "lower_batch_size", "Add `SOLVER.IMS_PER_BATCH 8` at the end of your `train_net.py` command (default 16; of all GPUs together, lower SOLVER.BASE_LR with it)."},
+		{"another key of the same file", "babysor/MockingBird", train(started("", "/r/MockingBird/models/synthesizer/hparams.py")), "lower_batch_size", "Or set `synthesis_batch_size` from 16 to 8 (use and preparation for the vocoder)."},
+		{"a key of another file", "XiaoyuShi97/VideoFlow", started("", "/r/VideoFlow/inference.py"), "half_precision", "Or, in `configs/things.py`, set `_CN.BOFNet.mixed_precision` from False to True."},
+		{"a list stays one", "ziyc/drivestudio", train(started("", "/r/drivestudio/tools/train.py")), "lower_resolution", "Add `data.pixel_source.downscale_when_loading=[4,4,4]` at the end of your `train.py` command (default [2,2,2];"},
+		{"which GPU is free only the reader knows", "charlesq34/pointnet", train(started("", "/r/pointnet/train.py")), "select_gpu", "`--gpu` in your `train.py` command chooses it."},
+		{"an option for training alone", "hszhao/semseg", started("", "/r/semseg/tool/test.py"), "lower_batch_size", ""},
 		{"loaders fill no card", "facebookresearch/Mask2Former", train(started("train_net.py", "")), "lower_num_workers", ""},
 		{"a value that a shell would act on", "yanx27/Pointnet_Pointnet2_pytorch", train(started("train_partseg.py", "", fact.Setting{Name: "batch_size", Flag: "--batch_size", Value: "8;reboot", Line: 1})), "lower_batch_size", "Add `--batch_size 8` to your `train_partseg.py` command (default 16)."},
 	} {

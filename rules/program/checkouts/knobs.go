@@ -1,6 +1,7 @@
 package checkouts
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strconv"
@@ -69,7 +70,7 @@ func (k *knob) applies(c *ledger.Case, ran []string) bool {
 	if frames := ledger.Trace(c); len(ran) == 0 && len(frames) > 0 && frames[0].Own && !training && !using {
 		training, using = named(frames[0].File, trains), named(frames[0].File, uses) && !named(frames[0].File, trains)
 	}
-	switch onlyTrains, onlyUses := every(k.files, trains) || k.notes("training") && !k.notes("training and"), every(k.files, uses) || k.notes("testing") && !k.notes("testing uses"); {
+	switch onlyTrains, onlyUses := k.forWork == "train" || every(k.files, trains), k.forWork == "use" || every(k.files, uses); {
 	case len(ran) > 0 && k.typed() && !every(k.files, declares):
 		return k.of(ran) != ""
 	case training:
@@ -79,9 +80,6 @@ func (k *knob) applies(c *ledger.Case, ran []string) bool {
 	}
 	return true
 }
-
-// notes reports that what the list notes of it begins with some words.
-func (k *knob) notes(words string) bool { return strings.HasPrefix(k.note, words) }
 
 // every reports that the names of all files have one of some words.
 func every(files, words []string) bool {
@@ -98,12 +96,12 @@ func (k *knob) of(ran []string) string {
 
 // typed reports that it stands on a command line.
 func (k *knob) typed() bool {
-	return strings.HasPrefix(k.spelling, "-") || strings.HasSuffix(k.spelling, "=") || strings.Contains(k.note, "typed behind")
+	return strings.HasPrefix(k.spelling, "-") || strings.HasSuffix(k.spelling, "=") || strings.HasSuffix(k.spelling, "~")
 }
 
 // held is the reader's own value, "" where the log shows none.
 func (k *knob) held(c *ledger.Case) string {
-	name := strings.ToLower(strings.ReplaceAll(strings.Trim(k.spelling, "-="), "-", "_"))
+	name := strings.ToLower(strings.ReplaceAll(strings.Trim(k.spelling, "-=~"), "-", "_"))
 	if at := strings.LastIndexByte(name, '.'); at >= 0 {
 		name = name[at+1:]
 	}
@@ -152,108 +150,99 @@ func halves(list string) string {
 
 func number(s string) int { n, _ := strconv.Atoi(s); return max(n, 0) }
 
-// sentence is what to do with a knob, in few words behind another; "" where
-// nothing is left to do: the reader has it so already, or there is no smaller
-// value.
-func (k *knob) sentence(c *ledger.Case, ran []string, behind bool) string {
+// sentence is what to do with a knob, and the file in which or in whose command it
+// is turned; "" where nothing is left to do: the reader has it so already, or there
+// is no smaller value. before is the file of the sentence in front of it, "" for
+// none.
+func (k *knob) sentence(c *ledger.Case, ran []string, before string) (told, file string) {
+	if file = k.of(ran); file == "" {
+		file = k.files[0]
+	}
+	if k.kind == "gpu" { // which one is free only the reader sees
+		where := " in `" + file + "`"
+		if k.typed() {
+			where = " in your `" + path.Base(file) + "` command"
+		}
+		return "`" + k.name() + "`" + where + " chooses it" + k.aside("") + ".", file
+	}
 	own := k.held(c)
 	if len(own) > longestValue || strings.ContainsFunc(own, quote.UnsafeInShell) {
 		own = ""
 	}
-	p := place{file: k.of(ran), behind: behind}
-	if p.file == "" {
-		p.file = k.files[0]
-	}
+	has := cmp.Or(own, k.has)
 	if k.has == "on" || k.has == "off" {
-		return k.switched(own, p)
-	}
-	has := k.has
-	if own != "" {
-		has = own
+		on := own != "" && !slices.Contains([]string{"false", "0", "no", "none"}, strings.ToLower(own))
+		switch {
+		case on == (k.has == "on"):
+			return "", ""
+		case k.has == "off":
+			return k.told("Leave out", "`"+k.spelling+"`", "in", k.aside(""), file, before), file
+		case !k.typed():
+			return k.told("turn on", "`"+k.spelling+"`", "", k.aside(""), file, before), file
+		}
+		return k.told("Add", "`"+k.spelling+"`", "to", k.aside(""), file, before), file
 	}
 	value := k.wanted(has)
-	if value == "" || value == has {
-		return ""
-	}
-	usual := ""
-	if own == "" && has != "?" {
-		usual = "default " + plain(has)
-	}
 	switch {
+	case value == "" || value == has:
+		return "", ""
 	case !k.typed() && has == "?":
-		return p.in() + "`" + k.spelling + "` to " + plain(value) + k.aside("") + "."
+		return k.told("set", "`"+k.spelling+"` to "+value, "", k.aside(""), file, before), file
 	case !k.typed():
-		return p.in() + "`" + k.spelling + "` from " + plain(has) + " to " + plain(value) + k.aside("") + "."
+		return k.told("set", "`"+k.spelling+"` from "+has+" to "+value, "", k.aside(""), file, before), file
 	case own != "":
-		return p.use() + "`" + k.with(value) + "` instead of " + plain(has) + p.command(k, "in") + k.aside("") + "."
+		return k.told("Use", "`"+k.with(value)+"` instead of "+k.plain(has), "in", k.aside(""), file, before), file
+	case has == "?":
+		return k.told("Add", "`"+k.with(value)+"`", "to", k.aside(""), file, before), file
 	}
-	return p.add() + "`" + k.with(value) + "`" + p.command(k, "to") + k.aside(usual) + "."
+	return k.told("Add", "`"+k.with(value)+"`", "to", k.aside("default "+k.plain(has)), file, before), file
 }
 
-// plain is a value as it is typed: a comma stands for a blank in the list.
-func plain(value string) string { return strings.ReplaceAll(value, ",", " ") }
-
-// place is where a knob is turned, and whether another was told of before it.
-type place struct {
-	file   string
-	behind bool
-}
-
-func (p place) or(first string) string {
-	if p.behind {
-		return "Or "
+// told puts together what is done with what, where (behind a word for it), and
+// what to know besides. Behind a sentence on the same file it says no more where.
+func (k *knob) told(verb, what, word, aside, file, before string) string {
+	if before == file && verb == "Add" {
+		return "Or " + what + aside + "."
 	}
-	return first
-}
-
-func (p place) use() string { return p.or("Use ") }
-func (p place) add() string { return p.or("Add ") }
-
-// in is the file that has the key.
-func (p place) in() string {
-	if p.behind {
-		return "In the same way "
+	if before != "" {
+		verb = "Or " + strings.ToLower(verb)
 	}
-	return "In `" + p.file + "`, set "
-}
-
-// command is the command that takes the option, behind a word.
-func (p place) command(k *knob, word string) string {
 	switch {
-	case p.behind:
-		return ""
+	case before == file:
+		return verb + " " + what + aside + "."
+	case !k.typed() && before != "":
+		return "Or, in `" + file + "`, " + strings.TrimPrefix(verb, "Or ") + " " + what + aside + "."
+	case !k.typed():
+		return "In `" + file + "`, " + verb + " " + what + aside + "."
 	case strings.HasPrefix(k.spelling, "-"):
-		return " " + word + " your `" + path.Base(p.file) + "` command"
+		return verb + " " + what + " " + word + " your `" + path.Base(file) + "` command" + aside + "."
 	}
-	return " at the end of your `" + path.Base(p.file) + "` command"
+	return verb + " " + what + " at the end of your `" + path.Base(file) + "` command" + aside + "."
 }
 
-// switched is a switch to add or to leave out.
-func (k *knob) switched(own string, p place) string {
-	on := own != "" && !slices.Contains([]string{"false", "0", "no", "none"}, strings.ToLower(own))
-	switch {
-	case on == (k.has == "on"):
-		return ""
-	case k.has == "off":
-		return p.or("Leave out ") + "`" + k.spelling + "`" + p.command(k, "in") + k.aside("") + "."
-	case k.typed():
-		return p.add() + "`" + k.spelling + "`" + p.command(k, "to") + k.aside("") + "."
+// plain is a value as it is typed: a comma stands for the blank between the values
+// of an option, but within brackets for itself.
+func (k *knob) plain(value string) string {
+	if strings.HasSuffix(k.spelling, "=") || strings.ContainsAny(value, "[(") {
+		return value
 	}
-	return "In `" + p.file + "`, turn on `" + k.spelling + "`" + k.aside("") + "."
+	return strings.ReplaceAll(value, ",", " ")
 }
 
-// with is an option with a value, as it is typed.
+// with is an option or a key with a value, as it is typed.
 func (k *knob) with(value string) string {
 	if strings.HasSuffix(k.spelling, "=") {
-		return k.spelling + plain(value)
+		return k.spelling + value
 	}
-	return k.spelling + " " + plain(value)
+	return k.name() + " " + k.plain(value)
 }
+
+// name is the spelling without the sign of how it is typed.
+func (k *knob) name() string { return strings.TrimRight(k.spelling, "=~") }
 
 // aside is what to know besides, in parentheses.
 func (k *knob) aside(first string) string {
-	note := strings.TrimLeft(strings.NewReplacer("typed behind the options", "", "typed behind --opts", "").Replace(k.note), ",; ")
-	parts := slices.DeleteFunc([]string{first, note}, func(s string) bool { return s == "" })
+	parts := slices.DeleteFunc([]string{first, k.note}, func(s string) bool { return s == "" })
 	if len(parts) == 0 {
 		return ""
 	}

@@ -46,23 +46,23 @@ var ways = map[string]way{
 func (x *Checkout) Program(c *ledger.Case) (own *program.Program, fixes []string) {
 	ran, knobs := x.ran(c), slices.Clone(x.knobs)
 	slices.SortStableFunc(knobs, func(a, b knob) int { return cmp.Compare(typedFirst(c, a), typedFirst(c, b)) })
-	told, titles := map[string][]string{}, map[string]string{}
+	told, titles, before := map[string][]string{}, map[string]string{}, map[string]string{}
 	for _, k := range knobs {
 		w := k.way(c)
 		if !k.concerns(c) || !k.applies(c, ran) || len(told[w.fix]) == 2 {
 			continue
 		}
-		text := k.sentence(c, ran, len(told[w.fix]) > 0)
-		if text == "" {
+		if slices.ContainsFunc(told[w.fix], func(said string) bool { return strings.Contains(said, "`"+k.name()) }) { // of another script
 			continue
 		}
-		if slices.ContainsFunc(told[w.fix], func(before string) bool { return strings.Contains(before, "`"+k.spelling) }) { // of another script
+		text, file := k.sentence(c, ran, before[w.fix])
+		if text == "" {
 			continue
 		}
 		if told[w.fix] == nil {
 			titles[w.fix] = w.title
 		}
-		told[w.fix] = append(told[w.fix], text)
+		told[w.fix], before[w.fix] = append(told[w.fix], text), file
 	}
 	for _, k := range x.knobs { // in the order of the list
 		if w := k.way(c); told[w.fix] != nil && !slices.Contains(fixes, w.fix) {

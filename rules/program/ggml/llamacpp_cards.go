@@ -250,7 +250,7 @@ var llamaPartCards = []cause.Card{
 		Cause: cause.SoftwareBug, Weight: cause.Fair, Headline: "stopped on the Intel GPU with an out-of-memory error of the oneAPI runtime",
 		Means: "This is IPEX-LLM's copy of llama.cpp. The GPU may be full. But Intel's oneAPI runtime reports the same error for other faults too: several devices at once, or one buffer above 4 GiB. The message has no size that would tell.",
 		Cures: []cause.Cure{
-			{Fix: "select_gpu", If: when.Not(load.OneSYCL), Title: "Use one device only", Told: "The number is that of the GPU in the log's device list. In Docker: `-e ONEAPI_DEVICE_SELECTOR=level_zero:0`.", Kind: "env", Text: "export ONEAPI_DEVICE_SELECTOR=level_zero:0", Cost: "free"},
+			{Fix: "select_gpu", If: when.Not(load.OneDevice), Title: "Use one device only", Told: "The number is that of the GPU in the log's device list. In Docker: `-e ONEAPI_DEVICE_SELECTOR=level_zero:0`.", Kind: "env", Text: "export ONEAPI_DEVICE_SELECTOR=level_zero:0", Cost: "free"},
 			{Fix: "lower_context", Title: "Test with a small model and a short context", Told: "llama.cpp: `-c 2048 -ub 128`; Ollama: `num_ctx` 2048. If that runs, memory was short: go up step by step.", Cost: "a test"},
 			{Fix: "upgrade_version", Title: "Update IPEX-LLM and the GPU driver", Told: "Or switch to llama.cpp's own SYCL or Vulkan build, which runs on the same GPU.", Cost: "a download"},
 		},
@@ -261,7 +261,7 @@ var llamaPartCards = []cause.Card{
 		Cause: cause.SoftwareBug, Weight: cause.Fair, Headline: "stopped on the Intel GPU with an out-of-memory error of the oneAPI runtime",
 		Means: "The GPU may be full. But Intel's oneAPI runtime reports the same error for other faults too: copies between devices, or one buffer above 4 GiB. The message has no size that would tell.",
 		Cures: []cause.Cure{
-			where(when.Not(load.OneSYCL), does("select_gpu", "Use one device only", "env", "export ONEAPI_DEVICE_SELECTOR=level_zero:0", "free")),
+			where(when.Not(load.OneDevice), does("select_gpu", "Use one device only", "env", "export ONEAPI_DEVICE_SELECTOR=level_zero:0", "free")),
 			as("lower_ubatch", "Lower the physical batch size", "slower prompts"),
 			as("upgrade_version", "Update to a newer build and driver", "free"),
 		},

@@ -87,7 +87,7 @@ var llamaRemedies = map[string][]cause.Remedy{
 	},
 	cause.SoftwareBug: {
 		{Fix: "upgrade_version", Fit: cause.Cures},
-		{Fix: "select_gpu", Fit: cause.Helps, If: when.All(when.Not(load.OneSYCL), when.Any(when.Root(fact.GGMLSYCL), when.All(when.Root(fact.GGMLAlloc), bare)))},
+		{Fix: "select_gpu", Fit: cause.Helps, If: when.All(when.Not(load.OneDevice), when.Any(when.Root(fact.GGMLSYCL), when.All(when.Root(fact.GGMLAlloc), bare)))},
 		{Fix: "lower_ubatch", Fit: cause.Helps, If: when.Any(stage("compute"), when.Root(fact.GGMLSYCL))},
 		{Fix: "close_other_apps", Fit: cause.Helps, If: when.All(onMetal, when.Root(fact.GGMLAlloc))},
 		{Fix: "fewer_gpu_layers", Fit: cause.Helps, If: when.All(when.Root(fact.GGMLAlloc), bare)},

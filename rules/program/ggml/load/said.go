@@ -8,8 +8,8 @@ import (
 // ContextInPiece: the refused buffer grows with the context.
 func ContextInPiece(c *ledger.Case) bool { return !dialect.FlashOn(c) || c.Failure.Stage == "kv" }
 
-// OneSYCL: the list shows a single device.
-func OneSYCL(c *ledger.Case) bool { return len(c.Facts.Devices) == 1 }
+// OneDevice: the list shows a single device.
+func OneDevice(c *ledger.Case) bool { return len(c.Facts.Devices) == 1 }
 
 // OneSlot: the log says that there is one.
 func OneSlot(c *ledger.Case) bool { return Count(c, "n_seq_max", 256) == 1 }
