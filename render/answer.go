@@ -350,9 +350,9 @@ func worked(e *diagnose.Effect) inline {
 	case e.Certainty != "": // rests on what the log does not say: --full tells
 		return nil
 	case e.Basis == "estimate":
-		told = fmt.Sprintf("Enough by estimate: %s of %s.", need, have)
+		told = fmt.Sprintf("Enough by estimate: %s needed, %s there.", need, have)
 	default:
-		told = fmt.Sprintf("Enough: %s of %s.", need, have)
+		told = fmt.Sprintf("Enough: %s needed, %s there.", need, have)
 	}
 	return prose(" " + told)
 }
@@ -369,7 +369,7 @@ func (p *page) further(in *diagnose.Incident, i, number int) {
 		} else {
 			words, ways = firstSentence(words), nil
 		}
-		if strings.Contains(words, "`") && !strings.HasSuffix(words, ":") && len(pasted) > 0 && len(pasted[0].Text) > 56 {
+		if len(pasted) > 0 && len(pasted[0].Text) > 56 && !strings.HasSuffix(words, ":") && namesPartOf(words, pasted[0].Text) {
 			pasted = nil // what is told can be done without it
 		}
 	}
@@ -391,16 +391,30 @@ func (p *page) further(in *diagnose.Incident, i, number int) {
 	p.steps(pasted)
 }
 
+// namesPartOf reports words with code that stands in what is pasted as well.
+func namesPartOf(words, pasted string) bool {
+	for i, part := range strings.Split(words, "`") {
+		if i%2 == 1 && strings.Contains(pasted, part) {
+			return true
+		}
+	}
+	return false
+}
+
 // news are a fix's words; where to put what is pasted is told once on a page.
 func (p *page) news(in *diagnose.Incident, i int, words string) string {
 	at := lastSentence(words)
 	if len(at) < worthSparing || p.short >= withoutSecond {
 		return words // the sentence before may be the one that was left out
 	}
-	for _, f := range in.Fixes[:i] {
+	for _, f := range slices.Backward(in.Fixes[:i]) {
 		before, _, pasted := split(f.Steps)
-		if len(pasted) > 0 && lastSentence(before) == at {
+		switch {
+		case len(pasted) == 0:
+		case lastSentence(before) == at:
 			return strings.TrimSpace(strings.TrimSuffix(words, at)) + " In the same way:"
+		default:
+			return words // the same way as what was pasted last would be another
 		}
 	}
 	return words
