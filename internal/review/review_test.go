@@ -91,6 +91,9 @@ func TestLook(t *testing.T) {
 		"lowered upwards":   {answer: advised("lower_context", "shell", "vllm serve M --max-model-len 16384"), rule: WrongWay},
 		"lowered":           {answer: advised("lower_context", "shell", "vllm serve M --max-model-len 4096 --gpu-memory-utilization 0.9")},
 		"own value":         {answer: advised("enforce_eager", "config", "--max-model-len 8192"), rule: OwnValue},
+		"told no lower":     {answer: advised("lower_context", "text", "Use `--max-model-len 8192` (default 32768)."), rule: OwnValue},
+		"told lower":        {answer: advised("lower_context", "text", "Use `--max-model-len 4096` or `max_model_len=2048`.")},
+		"told of others":    {answer: advised("raise_watermark", "text", "Leave `--max-model-len 8192`.")},
 		"largest left":      {answer: advised("kill_stale_process", "shell", "kill 71   # if it is yours"), rule: LargestLeft},
 		"largest too":       {answer: advised("kill_stale_process", "shell", "kill 72 71   # if they are yours")},
 		"nobody listed":     {answer: advised("kill_stale_process", "shell", "kill PID")},
@@ -132,4 +135,13 @@ func TestLookLeavesTheRest(t *testing.T) {
 	assert.Len(t, Look(incident(), &a), 2)
 	assert.Equal(t, "PyTorch ran out of its 24 GiB card", a.Story.Headline)
 	assert.Equal(t, "It failed in a step. Nothing was freed.", a.Causes[0].Why)
+}
+
+// TestLookHalvesOwnValues: a value that is told stands below the reader's own.
+func TestLookHalvesOwnValues(t *testing.T) {
+	c := incident()
+	c.Facts.Settings = append(c.Facts.Settings, fact.Setting{Name: fact.OptionBatch, Flag: "--train_batch_size", Value: "12", Line: 1})
+	a := advised("lower_batch_size", "text", "Set `train_batch_size: 64` and `gradient_accumulation_steps=64`, or `--max-model-len=16384`.")
+	Look(c, &a)
+	assert.Equal(t, "Set `train_batch_size: 6` and `gradient_accumulation_steps=64`, or `--max-model-len=4096`.", a.Fixes[0].Steps[0].Text)
 }

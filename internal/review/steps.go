@@ -26,6 +26,7 @@ func (l *looking) steps(f *answer.Advice) {
 	})
 	for i := range f.Steps {
 		if s := &f.Steps[i]; s.Kind == "text" {
+			s.Text = l.lowered(f.ID, s.Text)
 			l.text(&s.Text)
 		}
 	}
