@@ -122,7 +122,27 @@ var sglangServer = launch.Server{
 
 // sglangShare is mem_fraction_static. It counts from what was free before the
 // weights (model_runner.py): at least the card less the driver's context.
-var sglangShare = share{usual: 0.88, least: 0.3, off: 0.08, of: staticPool, tooLarge: sglangOnCard}
+var sglangShare = share{usual: 0.88, later: sglangDefault, least: 0.3, off: 0.08, of: staticPool, tooLarge: sglangOnCard}
+
+// sglangDefault is what SGLang takes on several cards when nobody says: less, the
+// more there are (sglang/python/sglang/srt/server_args.py, 0.4).
+func sglangDefault(c *ledger.Case) (float64, bool) {
+	cards := c.Reader.Cards
+	if d := c.F().Device; d != nil {
+		cards = max(cards, int(d.Value)+1)
+	}
+	switch {
+	case cards >= 16:
+		return 0.79, true
+	case cards >= 8:
+		return 0.81, true
+	case cards >= 4:
+		return 0.85, true
+	case cards >= 2:
+		return 0.87, true
+	}
+	return 0, false
+}
 
 func staticPool(c *ledger.Case) int64 { return cardTotal(c) - ledger.DriverContext }
 

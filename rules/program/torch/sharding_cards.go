@@ -150,7 +150,7 @@ func loadsShards(c *ledger.Case) bool { return c.Near("Loading checkpoint shards
 // filledFigures say what fills RAM at that moment.
 func filledFigures(c *ledger.Case) map[string]string {
 	out := modelFigures(c)
-	out["filled"] = "In a DeepSpeed run, RAM usually fills up while every rank loads its own copy of the model, or because of CPU offload (12 to 16 bytes per parameter for all ranks together)."
+	out["filled"] = "In a DeepSpeed run, RAM usually fills up while data sets are read and tokenised whole, while every rank loads its own copy of the model, or because of CPU offload (12 to 16 bytes per parameter for all ranks together)."
 	if loadsShards(c) {
 		out["filled"] = "It ended while a checkpoint was being read, and every rank reads its own copy: 2 bytes per parameter in 16 bit, 4 in 32, times the ranks of the machine."
 	}

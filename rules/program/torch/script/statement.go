@@ -77,7 +77,7 @@ var patterns = sync.OnceValue(func() (p struct{ grown, joined, buffer, added, co
 	joins := `(?:torch|np)\.(?:cat|concat|concatenate|stack|vstack|hstack)\(`
 	p.appended = regexp.MustCompile(`^(` + name + `)\.append\(\s*(?:\[|\()?(.{1,120}?)\)?$`)
 	p.assigned = regexp.MustCompile(`^(` + name + `)\s*=[^=]`)
-	p.grown = regexp.MustCompile(`^(` + name + `)\s*=\s*` + joins + `\s*[\[(]\s*(` + name + `)\s*,\s*(` + name + `)\b`)
+	p.grown = regexp.MustCompile(`^(` + name + `)\s*=\s*` + joins + `\s*[\[(]\s*(` + name + `)\s*,\s*(` + name + `\b(?:\([\w\s,=.-]{0,40}\))?)`)
 	p.joined = regexp.MustCompile(joins + `\s*(?:list\(|tuple\()?(` + name + `)\s*[,)]`)
 	p.buffer = regexp.MustCompile(`\bfor\s+[\w, ]{1,30}\s+in\s+(` + name + `)`)
 	p.added = regexp.MustCompile(`^(` + name + `)(?:\[[^\]]{0,60}\])?\s*(?:\+=|=\s*(` + name + `)\s*\+)\s*(` + name + `)?`)
