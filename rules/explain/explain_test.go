@@ -27,7 +27,7 @@ var cases = []struct{ name, log, want string }{
 	{"above an exabyte", "RuntimeError: CUDA out of memory. Tried to allocate more than 1EB memory.",
 		"The size in the message is not a real size: a length was probably overwritten, negative or never set."},
 	{"more than any card has", "RuntimeError: CUDA out of memory. Tried to allocate 3125.00 GiB (GPU 0; 23.70 GiB total capacity; 1.00 GiB already allocated; 21.00 GiB free; 1.20 GiB reserved in total by PyTorch)",
-		"3.05 TiB is more than any GPU has: probably a count was read wrong, or two large counts were multiplied."},
+		"3.05 TiB is more than any GPU has: probably the number itself is wrong, or two large counts were multiplied."},
 	{"ONNX's square", "[E:onnxruntime:, sequential_executor.cc:514 ExecuteKernel] Non-zero status code returned while running MatMul node. Name:'MatMul_3' Status Message: /onnxruntime_src/onnxruntime/core/framework/bfc_arena.cc:376 void* onnxruntime::BFCArena::AllocateRawInternal(size_t, bool) Failed to allocate memory for requested buffer of size 9604000000",
 		"9,604,000,000 bytes is one number for each pair of items: 49,000 (items) x 49,000 (items) x 4 bytes."},
 	{"no square", "[E:onnxruntime:, sequential_executor.cc:514 ExecuteKernel] Non-zero status code returned while running MatMul node. Name:'MatMul_3' Status Message: /onnxruntime_src/onnxruntime/core/framework/bfc_arena.cc:376 void* onnxruntime::BFCArena::AllocateRawInternal(size_t, bool) Failed to allocate memory for requested buffer of size 9604000100", ""},

@@ -16,7 +16,7 @@ func noSize(q *Question) *ledger.Explained {
 	case q.Asked >= pebi:
 		x.Asked, x.What = "The size in the message", "is not a real size: a length was probably overwritten, negative or never set"
 	case q.Asked >= tebi && ledger.OnCard(q.C):
-		x.What = "is more than any GPU has: probably a count was read wrong, or two large counts were multiplied"
+		x.What = "is more than any GPU has: probably the number itself is wrong, or two large counts were multiplied"
 	default:
 		return nil
 	}

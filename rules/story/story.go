@@ -109,7 +109,7 @@ var phases = map[string]string{
 
 // when is the phase with a blank before it, "" where it is unknown.
 func (t teller) when() string {
-	if p, ok := phases[t.Phase]; ok && !t.Root(fact.TRTEngine, fact.NCCLAlloc) { // an engine is built as well, and who trains has collectives, too
+	if p, ok := phases[t.Phase]; ok && !t.Root(fact.TRTEngine, fact.NCCLAlloc) && t.Reader.Work != "data" { // an engine is built as well, who trains has collectives, too, and miners have epochs
 		return " " + p
 	}
 	return ""
