@@ -27,11 +27,18 @@ func Squeeze(text string) Squeezed {
 	}
 	path := false // inside a word that begins like C:\
 	for i := 0; i < len(text); i++ {
-		c := text[i]
-		if ordinary[c] {
-			keep(c, i)
-			continue
+		run := i
+		for run < len(text) && ordinary[text[run]] {
+			run++
 		}
+		copy(lower[n:], text[i:run])
+		for k := range run - i {
+			at[n+k] = int32(i + k)
+		}
+		if n, i = n+run-i, run; i == len(text) {
+			break
+		}
+		c := text[i]
 		switch {
 		case c >= 'A' && c <= 'Z':
 			c |= 0x20

@@ -118,7 +118,7 @@ func (t *tells) find(s string) bool {
 	}
 	for i, r := range credentialRules() {
 		for _, sign := range t.signs[i] {
-			if has&sign.bits != sign.bits || r.among != "" && !strings.ContainsAny(s, r.among) {
+			if has&sign.bits != sign.bits || !r.hasAmong(s) {
 				continue
 			}
 			if containsFold(s, sign.text) {

@@ -76,7 +76,7 @@ type rule struct {
 	// most lines hold nothing private.
 	near near
 	// signs say so where near is nil: one of them, in lower case, and one of the
-	// bytes among which there is any.
+	// one or two bytes among which there is any.
 	signs texts
 	among string
 	// re has a group for each private part, named by its kind; a digit at the
@@ -130,7 +130,12 @@ func (r rule) mayFind(t *glance, s string) bool {
 	if r.near != nil {
 		return r.near(t)
 	}
-	return (r.among == "" || strings.ContainsAny(s, r.among)) && r.signs.in(t.lower, &t.has)
+	return r.hasAmong(s) && r.signs.in(t.lower, &t.has)
+}
+
+// hasAmong reports that s has one of the bytes, or that none is needed.
+func (r rule) hasAmong(s string) bool {
+	return r.among == "" || strings.IndexByte(s, r.among[0]) >= 0 || len(r.among) > 1 && strings.IndexByte(s, r.among[1]) >= 0
 }
 
 func (r rule) apply(s string, name naming) string {

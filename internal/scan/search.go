@@ -29,7 +29,8 @@ type class struct {
 	gram, stride int
 	fold, factor uint64 // of its hash
 	grams        bitmap
-	starts       []uint16 // by the upper bits of the hash: where the places begin
+	bucketShift  int      // leaves the upper bits of a hash, which number the buckets
+	starts       []uint16 // by bucket: where the places begin
 	places       []place
 }
 
@@ -40,12 +41,9 @@ type place struct {
 	offset uint16
 }
 
-// Sizes of the tables: the bitmap fills a first-level cache, of which ordinary
-// text uses little.
-const (
-	bitmapBits = 18
-	bucketBits = 12
-)
+// bitmapBits is the size of the bitmap: it fills a first-level cache, of which
+// ordinary text uses little.
+const bitmapBits = 18
 
 // Where the parts of a hash begin: the word of the bitmap, its bit, what tells
 // the grams of one bucket apart.
@@ -118,9 +116,11 @@ func (s *Search) prepare(wanted func(word int) bool) {
 }
 
 func (s *Search) newClass(gram, stride int, words []uint16) *class {
+	places := len(words) * stride
+	bucketBits := bits.Len(uint(places)) - 1 // one or two places in each
 	c := &class{
-		gram: gram, stride: stride, fold: caseBits, factor: mixer << (64 - 8*gram),
-		starts: make([]uint16, 1<<bucketBits+1), places: make([]place, len(words)*stride),
+		gram: gram, stride: stride, fold: caseBits, factor: mixer << (64 - 8*gram), bucketShift: 64 - bucketBits,
+		starts: make([]uint16, 1<<bucketBits+1), places: make([]place, places),
 	}
 	often := c.often()
 	bases := make([]uint16, len(words)) // where the grams of each word begin
@@ -132,7 +132,7 @@ func (s *Search) newClass(gram, stride int, words []uint16) *class {
 			for offset := int(bases[i]); offset < int(bases[i])+stride; offset++ {
 				h := c.hash(load(s.words[w][offset:]))
 				c.grams.add(h)
-				f(h>>(64-bucketBits), place{uint32(h >> printShift), w, uint16(offset)})
+				f(h>>c.bucketShift, place{uint32(h >> printShift), w, uint16(offset)})
 			}
 		}
 	}
@@ -257,7 +257,7 @@ func eight(p unsafe.Pointer, at int) uint64 {
 // verify adds the words that have the gram at i.
 func (c *class) verify(words []string, text string, i int, hits []Hit) []Hit {
 	h := c.hash(load(text[i:]))
-	bucket, print := h>>(64-bucketBits), uint32(h>>printShift)
+	bucket, print := h>>c.bucketShift, uint32(h>>printShift)
 	for _, p := range c.places[c.starts[bucket]:c.starts[bucket+1]] {
 		if p.print != print {
 			continue

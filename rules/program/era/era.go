@@ -289,19 +289,29 @@ func Told(c *ledger.Case, program string) bool { return of(c, program) != releas
 
 // TooNew reports a fix that came after the release that made the log.
 func TooNew(c *ledger.Case, fix string) bool {
+	program := speaker(c)
 	for _, f := range fixes {
-		if f.fix == fix && speaksOf(c, f.program) && Lacks(c, f.program, f.name) {
+		if f.fix == fix && f.program == program && Lacks(c, program, f.name) {
 			return true
 		}
 	}
 	return code.TooNew(c, fix)
 }
 
-// speaksOf: the program is the one whose options the reader sets, or the library
-// that a script calls.
-func speaksOf(c *ledger.Case, program string) bool {
-	return strings.TrimSuffix(cmp.Or(c.Reader.Program, c.Framework), "-script") == program
+// speaker is the program whose options the reader sets, or the library that a
+// script calls.
+func speaker(c *ledger.Case) string {
+	return strings.TrimSuffix(cmp.Or(c.Reader.Program, c.Framework), "-script")
 }
+
+// optionsOf are the options by program.
+var optionsOf = sync.OnceValue(func() map[string][]option {
+	out := map[string][]option{}
+	for _, o := range options {
+		out[o.program] = append(out[o.program], o)
+	}
+	return out
+})
 
 // besides are options that only go with others: a command does its work without
 // them.
@@ -317,9 +327,9 @@ func ForEra(c *ledger.Case, fix, text, kind string, without func(text string, at
 	if fix == "upgrade_version" { // tells of what comes
 		return text
 	}
-	for _, o := range options {
+	for _, o := range optionsOf()[speaker(c)] {
 		at := strings.Index(text, o.name)
-		if at < 0 || !speaksOf(c, o.program) || !Lacks(c, o.program, o.name) {
+		if at < 0 || !Lacks(c, o.program, o.name) {
 			continue
 		}
 		if kind == "text" || kind == "ui" {
