@@ -24,6 +24,8 @@ func TestForEra(t *testing.T) {
 		{104, "DataLoader(data, num_workers=2, prefetch_factor=2)", "DataLoader(data, num_workers=2)"},
 		{104, "Freeze layers; `bitsandbytes.optim.AdamW8bit`.", "Freeze layers."},
 	} {
-		assert.Equal(t, x.want, code.ForEra(&ledger.Case{TorchLatest: &x.latest}, x.text, wording.Without), "%d: %s", x.latest, x.text)
+		c := &ledger.Case{}
+		ledger.Once(c, "torch/latest", func(*ledger.Case) int { return x.latest })
+		assert.Equal(t, x.want, code.ForEra(c, x.text, wording.Without), "%d: %s", x.latest, x.text)
 	}
 }
