@@ -1,12 +1,10 @@
 package server
 
 import (
-	"strings"
-
-	"slices"
-
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -18,6 +16,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/program/engine/cards"
 	"github.com/oomdoc/oomdoc/rules/program/server/launch"
 	"github.com/oomdoc/oomdoc/rules/program/server/parts"
+	"github.com/oomdoc/oomdoc/rules/program/server/stage"
 	"github.com/oomdoc/oomdoc/rules/program/torch/code"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
@@ -122,27 +121,7 @@ var sglangServer = launch.Server{
 
 // sglangShare is mem_fraction_static. It counts from what was free before the
 // weights (model_runner.py): at least the card less the driver's context.
-var sglangShare = share{usual: 0.88, later: sglangDefault, least: 0.3, off: 0.08, of: staticPool, tooLarge: sglangOnCard}
-
-// sglangDefault is what SGLang takes on several cards when nobody says: less, the
-// more there are (sglang/python/sglang/srt/server_args.py, 0.4).
-func sglangDefault(c *ledger.Case) (float64, bool) {
-	cards := c.Reader.Cards
-	if d := c.F().Device; d != nil {
-		cards = max(cards, int(d.Value)+1)
-	}
-	switch {
-	case cards >= 16:
-		return 0.79, true
-	case cards >= 8:
-		return 0.81, true
-	case cards >= 4:
-		return 0.85, true
-	case cards >= 2:
-		return 0.87, true
-	}
-	return 0, false
-}
+var sglangShare = share{usual: 0.88, later: stage.SGLangShare, least: 0.3, off: 0.08, of: staticPool, tooLarge: sglangOnCard}
 
 func staticPool(c *ledger.Case) int64 { return cardTotal(c) - ledger.DriverContext }
 
