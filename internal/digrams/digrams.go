@@ -1,7 +1,11 @@
 // Package digrams tells quickly that a text does not stand in another.
 package digrams
 
-import "strings"
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
 
 // Set are the pairs of neighbouring bytes of a text, those that differ by
 // multiples of 64 taken for one: a text that is looked for and has another pair
@@ -37,3 +41,42 @@ func (set *Set) Index(s, text string) int {
 
 // Contain is [strings.Contains] like it.
 func (set *Set) Contain(s, text string) bool { return set.Index(s, text) >= 0 }
+
+// Text is a text in which many others are looked for, of which few stand there. It
+// belongs to one goroutine.
+type Text struct {
+	text string // in small letters once somebody had to look
+	low  bool
+	// pairs are those of the text in small letters: for each byte, which ones
+	// follow it. Of a byte they have five bits, which capitals share with their
+	// small letters.
+	pairs [32]uint32
+}
+
+// NewText returns a text to look in, capitals taken for small letters.
+func NewText(s string) *Text {
+	t := &Text{text: s}
+	if strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) { // some become ASCII
+		t.text, t.low = strings.ToLower(s), true
+	}
+	for i := 1; i < len(t.text); i++ {
+		t.pairs[t.text[i-1]&31] |= 1 << (t.text[i] & 31)
+	}
+	return t
+}
+
+// Has reports that a part, in small letters, stands in the text.
+func (t *Text) Has(part string) bool {
+	for i := 1; i < len(part); i++ {
+		if t.pairs[part[i-1]&31]>>(part[i]&31)&1 == 0 {
+			return false
+		}
+	}
+	if !t.low {
+		t.text, t.low = strings.ToLower(t.text), true
+	}
+	return strings.Contains(t.text, part)
+}
+
+// HasAny reports that one of the parts stands in it.
+func (t *Text) HasAny(parts []string) bool { return slices.ContainsFunc(parts, t.Has) }

@@ -132,7 +132,7 @@ func (t *Teller) some(name string) string {
 // ownFigure is one of the card's own figures.
 func (t *Teller) ownFigure(name string) (value string, known bool) {
 	if t.card.Figures != nil {
-		value, known = t.c.OfCard(t.card.ID, t.card.Figures)[name]
+		value, known = ledger.Once(t.c, t.card, t.card.Figures)[name]
 	}
 	return value, known
 }

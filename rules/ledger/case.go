@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/oomdoc/oomdoc/fit"
+	"github.com/oomdoc/oomdoc/internal/digrams"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 )
 
@@ -39,12 +40,8 @@ type Case struct {
 	// Operation is what was being computed, "" where the traceback shows none:
 	// see package operation.
 	Operation string
-	// near are the words that cards look for and that stand near the failure, nil
-	// until somebody asks.
-	TorchLatest *int // what code.Latest found, looked up once
-	near        map[string]bool
-	// cards are the figures of cards that somebody has asked for, by card.
-	cards map[string]map[string]string
+	// found is what [Once] has found.
+	found map[any]any
 	// trace are the frames of [Trace], nil until somebody asks, and traced the
 	// line that they lead to.
 	trace  []fact.Code
@@ -138,7 +135,7 @@ func (c *Case) ModelName() string {
 
 // Contains reports that the root message has a text, case folded.
 func (c *Case) Contains(text string) bool {
-	return strings.Contains(strings.ToLower(c.Failure.Message), text)
+	return Once(c, "message", func(c *Case) *digrams.Text { return digrams.NewText(c.Failure.Message) }).Has(text)
 }
 
 // How far from a failure a word stands that belongs to it: tracebacks are long,
@@ -148,23 +145,22 @@ const nearBefore, nearAfter = 120, 12
 // Near reports that one of the words that cards look for stands near the
 // failure, or near the same failure of another rank.
 func (c *Case) Near(words ...string) bool {
-	if c.near == nil {
-		c.near = c.wordsNear()
-	}
-	return slices.ContainsFunc(words, func(w string) bool { return c.near[w] })
+	near := Once(c, "near", (*Case).wordsNear)
+	return slices.ContainsFunc(words, func(w string) bool { return near[w] })
 }
 
-// OfCard returns the figures of a card, computed once.
-func (c *Case) OfCard(id string, figures func(*Case) map[string]string) map[string]string {
-	if c.cards == nil {
-		c.cards = map[string]map[string]string{}
+// Once returns what find says of a case: for each key it is asked once, when all
+// that the log says of the case is known.
+func Once[T any](c *Case, key any, find func(*Case) T) T {
+	if found, asked := c.found[key]; asked {
+		return found.(T)
 	}
-	own, asked := c.cards[id]
-	if !asked {
-		own = figures(c)
-		c.cards[id] = own
+	if c.found == nil {
+		c.found = map[any]any{}
 	}
-	return own
+	found := find(c)
+	c.found[key] = found
+	return found
 }
 
 // wordsNear are the words that stand near the failure, or near one of the same
@@ -195,10 +191,10 @@ func NewModel(name string, line int) *Model {
 
 // IntSetting returns an integer argument, 0 if it is not known.
 func IntSetting(c *Case, names ...string) int {
-	s, _ := c.Setting(names...)
-	n, err := strconv.Atoi(s.Value)
-	if err != nil {
-		return 0
+	if s, ok := c.Setting(names...); ok { // an error costs an allocation
+		if n, err := strconv.Atoi(s.Value); err == nil {
+			return max(n, 0)
+		}
 	}
-	return max(n, 0)
+	return 0
 }

@@ -13,11 +13,7 @@ import (
 // Latest is the newest PyTorch that can have made a log, 1.9 as 109; 0 where
 // nothing bounds it. Advice is for that version: what came later is not there.
 func Latest(c *ledger.Case) int {
-	if c.TorchLatest == nil {
-		v := cmp.Or(TorchVersion(c), newestByLines(c))
-		c.TorchLatest = &v
-	}
-	return *c.TorchLatest
+	return ledger.Once(c, "torch/latest", func(c *ledger.Case) int { return cmp.Or(TorchVersion(c), newestByLines(c)) })
 }
 
 // newestByLines is the same where the log does not state the version.
@@ -78,13 +74,17 @@ func byLine(function string, line int) int {
 
 var pythonFolder = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`/python([23]\.\d{1,2})/`) })
 
+var lastFor = map[string]int{"2.7": 104, "3.5": 105, "3.6": 110, "3.7": 113, "3.8": 204}
+
 // byPython is the last PyTorch that was built for a version of Python.
 func byPython(file string) int {
-	m := pythonFolder().FindStringSubmatch(file)
-	if m == nil {
+	if !strings.Contains(file, "/python") {
 		return 0
 	}
-	return map[string]int{"2.7": 104, "3.5": 105, "3.6": 110, "3.7": 113, "3.8": 204}[m[1]]
+	if m := pythonFolder().FindStringSubmatch(file); m != nil {
+		return lastFor[m[1]]
+	}
+	return 0
 }
 
 // newer are names that PyTorch has since a version, each with what did the same

@@ -62,7 +62,7 @@ func asked(c *ledger.Case) string {
 		}
 	}
 	own := ownWords(c)
-	if !slices.ContainsFunc(parsed, func(word string) bool { _, ok := own[word]; return ok }) {
+	if !slices.ContainsFunc(parsed, func(word string) bool { return own[word] }) {
 		return ""
 	}
 	for _, f := range ledger.Trace(c) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/oomdoc/oomdoc/internal/digrams"
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
@@ -250,8 +251,18 @@ var attentive = []string{"attn", "attention", "transformer", "bert", "gpt", "vit
 // otherNetwork: a repository of research whose traceback names nothing of the kind.
 func otherNetwork(c *ledger.Case) bool {
 	frames := ledger.Trace(c)
-	return len(frames) > 0 && len(c.Stack) == 1 && c.Reader.Work != "image-generation" && !strings.HasPrefix(c.Reader.Work, "text") && slices.ContainsFunc(frames, func(f fact.Code) bool { return f.Own && f.Source != "" }) && !slices.ContainsFunc(frames, func(f fact.Code) bool {
-		return containsAny(strings.ToLower(f.File+" "+f.Function+" "+f.Source), attentive...)
+	return len(frames) > 0 && len(c.Stack) == 1 && c.Reader.Work != "image-generation" && !strings.HasPrefix(c.Reader.Work, "text") && slices.ContainsFunc(frames, func(f fact.Code) bool { return f.Own && f.Source != "" }) && !Frames(c).HasAny(attentive)
+}
+
+// Frames are the file, the function and the line of each frame of the traceback,
+// a frame a line, in small letters and with "/" in paths.
+func Frames(c *ledger.Case) *digrams.Text {
+	return ledger.Once(c, "pytorch/frames", func(c *ledger.Case) *digrams.Text {
+		var b strings.Builder
+		for _, f := range ledger.Trace(c) {
+			b.WriteString(strings.ReplaceAll(f.File, `\`, "/") + " " + f.Function + " " + f.Source + "\n")
+		}
+		return digrams.NewText(b.String())
 	})
 }
 

@@ -15,13 +15,17 @@ var Refused = []fact.Kind{fact.TorchAlloc, fact.CUDAError}
 
 // OwnCard: nothing shows that others hold the card, that it was not full, that
 // it is in pieces, limited, or fuller than the next one.
-func OwnCard(c *ledger.Case) bool {
+func OwnCard(c *ledger.Case) bool { return ledger.Once(c, "pytorch/own-card", ownCard) }
+
+func ownCard(c *ledger.Case) bool {
 	return ledger.OnCard(c) && !ledger.Crowded(c) && !ledger.Roomy(c) && !SlackWouldDo(c) && !c.Limit.Has() && !cause.SpreadOver(c) && !clues.RanksOnOneCard(c)
 }
 
 // OnOneCard: the allocator of a card names what there is and what it holds, and
 // no limit of its own applies.
-func OnOneCard(c *ledger.Case) bool {
+func OnOneCard(c *ledger.Case) bool { return ledger.Once(c, "pytorch/on-one-card", onOneCard) }
+
+func onOneCard(c *ledger.Case) bool {
 	return c.Root(Allocators...) && c.Signal("warmup_alloc") == nil && ledger.OnCard(c) && c.Backend != "mps" && c.Total.Has() && c.Mine.Has() && !c.Limit.Has() && !ledger.AbsurdSize(c)
 }
 
@@ -51,7 +55,9 @@ var MostlyComfyUI = cause.Cure{
 }
 
 // Freed: a frame of the traceback turns gradients off.
-func Freed(c *ledger.Case) bool {
+func Freed(c *ledger.Case) bool { return ledger.Once(c, "pytorch/freed", freed) }
+
+func freed(c *ledger.Case) bool {
 	return slices.ContainsFunc(ledger.Trace(c), func(f fact.Code) bool {
 		return containsAny(f.Function, "decorate_context") || containsAny(f.Source, "no_grad", "inference_mode")
 	})

@@ -37,7 +37,7 @@ func sample(c *ledger.Case, otherwise string) string {
 func shows(c *ledger.Case, words ...string) bool {
 	own, found := ownWords(c), 0
 	for _, word := range words {
-		if _, ok := own[word]; ok {
+		if own[word] {
 			found++
 		}
 	}
@@ -46,13 +46,13 @@ func shows(c *ledger.Case, words ...string) bool {
 
 // ownWords are the words of the reader's own frames: their files, functions and
 // lines. Found out once.
-func ownWords(c *ledger.Case) map[string]string {
-	return c.OfCard("pytorch/own-words", func(c *ledger.Case) map[string]string {
-		out := map[string]string{}
+func ownWords(c *ledger.Case) map[string]bool {
+	return ledger.Once(c, "pytorch/own-words", func(c *ledger.Case) map[string]bool {
+		out := map[string]bool{}
 		for _, f := range ledger.Trace(c) {
 			if f.Own {
 				for word := range reader.Words(path.Base(f.File) + " " + f.Function + " " + f.Source) {
-					out[word] = ""
+					out[word] = true
 				}
 			}
 		}

@@ -164,7 +164,9 @@ func half(c *ledger.Case) string {
 
 // NarrowAlready: the log, or the line that failed, shows weights in 16 bit or
 // less, which another change to 16 bit would not shrink.
-func NarrowAlready(c *ledger.Case) bool {
+func NarrowAlready(c *ledger.Case) bool { return ledger.Once(c, "pytorch/narrow", narrowAlready) }
+
+func narrowAlready(c *ledger.Case) bool {
 	if ledger.Quantised(c) != "" || ledger.SetQuantised(c, "load_in_4bit", "load_in_8bit") != "" {
 		return true
 	}
@@ -305,7 +307,9 @@ func HalfTooLarge(c *ledger.Case) bool {
 
 // Scene is what many cards name of a case, in a map of the caller's own: worked
 // out once.
-func Scene(c *ledger.Case) map[string]string { return maps.Clone(c.OfCard("pytorch/scene", scene)) }
+func Scene(c *ledger.Case) map[string]string {
+	return maps.Clone(ledger.Once(c, "pytorch/scene", scene))
+}
 
 // Smaller names the script's own options that say how large a sample is.
 func Smaller(c *ledger.Case, otherwise string) string {

@@ -14,15 +14,10 @@ import (
 // counters are files, functions and calls of what counts a network's operations or
 // prints a table of its layers, by running it once: thop, ptflops, fvcore,
 // torchinfo, torchsummary, torchstat, and functions of a repository's own.
-var counters = []string{"thop/profile.py", "thop.profile(", "ptflops/", "get_model_complexity_info(", "fvcore/nn/jit_analysis.py", "flop_count", "FlopCountAnalysis(", "torchinfo/", "torchsummary/", "torchstat/", "calflops/", "multadds", "count_flops", "get_flops", "compute_flops", "calculate_flops"}
+var counters = []string{"thop/profile.py", "thop.profile(", "ptflops/", "get_model_complexity_info(", "fvcore/nn/jit_analysis.py", "flop_count", "flopcountanalysis(", "torchinfo/", "torchsummary/", "torchstat/", "calflops/", "multadds", "count_flops", "get_flops", "compute_flops", "calculate_flops"}
 
 // counting: a frame of the failure counts operations.
-func counting(c *ledger.Case) bool {
-	return slices.ContainsFunc(ledger.Trace(c), func(f fact.Code) bool {
-		text := strings.ToLower(strings.ReplaceAll(f.File, `\`, "/") + " " + f.Function + " " + f.Source)
-		return slices.ContainsFunc(counters, func(word string) bool { return strings.Contains(text, strings.ToLower(word)) })
-	})
-}
+func counting(c *ledger.Case) bool { return cures.Frames(c).HasAny(counters) }
 
 // plainEnds are ends of names of functions that do without a compiled extension
 // what a kernel of it does.

@@ -2,7 +2,6 @@ package script
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/rules/cause"
@@ -72,11 +71,16 @@ func endsIn(s string, ends []string) bool {
 	return slices.ContainsFunc(ends, func(end string) bool { return strings.HasSuffix(s, end) })
 }
 
-// calls are the networks that lines of the reader's own call, and what each is
-// handed, by the frame's number; looked for once a case.
-func calls(c *ledger.Case) map[string]string {
-	return c.OfCard("script/calls", func(c *ledger.Case) map[string]string {
-		out := map[string]string{}
+// call is that of a network in a line of the reader's own: the frame's number, and
+// what the network is handed.
+type call struct {
+	frame      int
+	net, input string
+}
+
+// calls are those of the traceback, looked for once a case.
+func calls(c *ledger.Case) []call {
+	return ledger.Once(c, "script/calls", func(c *ledger.Case) (out []call) {
 		for i, f := range ledger.Trace(c) {
 			if !f.Own {
 				continue
@@ -85,7 +89,7 @@ func calls(c *ledger.Case) map[string]string {
 				for _, move := range []string{".to", ".cuda", ".float", ".half", ".unsqueeze"} {
 					input = strings.TrimSuffix(input, move)
 				}
-				out[strconv.Itoa(i)] = net + " " + input
+				out = append(out, call{i, net, input})
 			}
 		}
 		return out
@@ -95,14 +99,9 @@ func calls(c *ledger.Case) map[string]string {
 // given is the network that a line of the reader's own calls, and what it hands
 // over, where that has one of the names; "" for none.
 func given(c *ledger.Case, named func(string) bool) (net, input string, s statement) {
-	found := calls(c)
-	if len(found) == 0 {
-		return "", "", statement{}
-	}
-	frames := ledger.Trace(c)
-	for i := len(frames) - 1; i >= 0; i-- {
-		if net, input, called := strings.Cut(found[strconv.Itoa(i)], " "); called && named(input) {
-			return net, input, statement{frames[i].Source, frames[i].Function, frames[i+1:]}
+	for _, x := range slices.Backward(calls(c)) {
+		if frames := ledger.Trace(c); named(x.input) {
+			return x.net, x.input, statement{frames[x.frame].Source, frames[x.frame].Function, frames[x.frame+1:]}
 		}
 	}
 	return "", "", statement{}
@@ -116,9 +115,11 @@ func isDataSet(input string) bool {
 	return input == "X" || slices.Contains(dataSets, plain)
 }
 
+var films = strings.Fields("frames video all_frames video_frames video_tensor frame_tensor frames_tensor imgs_tensor vframes")
+
 // isFilm: the name of a whole film, or of all of its pictures.
 func isFilm(input string) bool {
-	return slices.Contains(strings.Fields("frames video all_frames video_frames video_tensor frame_tensor frames_tensor imgs_tensor vframes"), strings.ToLower(input[strings.LastIndexByte(input, '.')+1:]))
+	return slices.Contains(films, strings.ToLower(input[strings.LastIndexByte(input, '.')+1:]))
 }
 
 // ofNetwork holds where a network was handed something of such a name.

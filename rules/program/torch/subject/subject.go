@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/oomdoc/oomdoc/internal/digrams"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
@@ -20,9 +21,9 @@ import (
 var Cards = slices.Concat(depthCards, rayCards, entityCards, frameCards, pictureCards, bankCards)
 
 // names are the last folder, the file, the function and the line of each frame of
-// the reader's own, in small letters, and which pairs of letters they have.
-func names(c *ledger.Case) (said, has string) {
-	own := c.OfCard("subject/names", func(c *ledger.Case) map[string]string {
+// the reader's own, in small letters.
+func names(c *ledger.Case) *digrams.Text {
+	return ledger.Once(c, "subject/names", func(c *ledger.Case) *digrams.Text {
 		var out strings.Builder
 		for _, f := range ledger.Trace(c) {
 			if f.Own {
@@ -30,35 +31,13 @@ func names(c *ledger.Case) (said, has string) {
 				out.WriteString(path.Base(path.Dir(file)) + "/" + path.Base(file) + "\n" + f.Function + "\n" + f.Source + "\n")
 			}
 		}
-		said := strings.ToLower(out.String())
-		return map[string]string{"said": said, "has": pairs(said)}
+		return digrams.NewText(out.String())
 	})
-	return own["said"], own["has"]
 }
-
-// pairs is a set of the pairs of bytes that a text has, a bit for some of them
-// each: most words of this room are found not to stand in it without looking.
-func pairs(s string) string {
-	var bits [512]byte
-	for i := 1; i < len(s); i++ {
-		at := pair(s[i-1], s[i])
-		bits[at>>3] |= 1 << (at & 7)
-	}
-	return string(bits[:])
-}
-
-// pair is the bit of a pair of bytes.
-func pair(a, b byte) int { return (int(a)*37 + int(b)) & 4095 }
 
 // says holds where one of the parts stands in the names.
 func says(parts ...string) func(*ledger.Case) bool {
-	return func(c *ledger.Case) bool {
-		said, has := names(c)
-		return said != "" && slices.ContainsFunc(parts, func(part string) bool {
-			at := pair(part[0], part[1])
-			return has[at>>3]&(1<<(at&7)) != 0 && strings.Contains(said, part)
-		})
-	}
+	return func(c *ledger.Case) bool { return names(c).HasAny(parts) }
 }
 
 // of holds for a repository that is known by such names alone: its own card is
@@ -69,12 +48,9 @@ func of(named func(*ledger.Case) bool, more ...func(*ledger.Case) bool) func(*le
 
 // theirs is what all cards of this room ask first; found out once.
 func theirs(c *ledger.Case) bool {
-	return c.OfCard("subject/theirs", func(c *ledger.Case) map[string]string {
-		if unknown(c) && (c.Root(fact.CUDAError) || cures.OnOneCard(c) && cures.OwnCard(c)) {
-			return map[string]string{"": "yes"}
-		}
-		return nil
-	}) != nil
+	return ledger.Once(c, "subject/theirs", func(c *ledger.Case) bool {
+		return unknown(c) && (c.Root(fact.CUDAError) || cures.OnOneCard(c) && cures.OwnCard(c))
+	})
 }
 
 // plain are programs that say nothing of what a network is for.
