@@ -122,6 +122,9 @@ func MovesModel(f fact.Code) bool {
 // endsOnCard reports a statement whose last call moves what was made before it,
 // in RAM: x = torch.stack(frames).cuda().
 func endsOnCard(source string) bool {
+	if !strings.Contains(source, ").cuda(") && !strings.Contains(source, ").to(") {
+		return false
+	}
 	at := max(strings.LastIndex(source, ").cuda("), strings.LastIndex(source, ").to(d"), strings.LastIndex(source, ").to(\"cuda"), strings.LastIndex(source, ").to('cuda"), strings.LastIndex(source, ").to(self.d"))
 	if at < 0 || !strings.Contains(source, "=") || !slices.ContainsFunc(makers, func(maker string) bool { return strings.Contains(source[:at], maker) }) {
 		return false

@@ -31,9 +31,11 @@ func keepsGraph(c *ledger.Case) string {
 	return ""
 }
 
+var grids = strings.Fields("grid_points grid_pts query_points query_pts xyz_grid coords_grid all_points sample_points grid samples_grid all_pts grid_coords all_rays query_xyz grid_xyz points_grid")
+
 // isGrid: the name of all points of a grid, or of a whole picture's rays.
 func isGrid(input string) bool {
-	return slices.Contains(strings.Fields("grid_points grid_pts query_points query_pts xyz_grid coords_grid all_points sample_points grid samples_grid all_pts grid_coords all_rays query_xyz grid_xyz points_grid"), strings.ToLower(input[strings.LastIndexByte(input, '.')+1:]))
+	return slices.Contains(grids, strings.ToLower(input[strings.LastIndexByte(input, '.')+1:]))
 }
 
 var decoding = sync.OnceValue(func() *regexp.Regexp {

@@ -90,14 +90,14 @@ var patterns = sync.OnceValue(func() (p struct{ grown, joined, buffer, added, co
 
 // growing: a result that takes itself and one part more: x = cat((x, part)).
 func (s statement) growing() (whole, part string, ok bool) {
-	m := patterns().grown.FindStringSubmatch(s.source)
-	if m == nil || !s.itself() {
+	if !s.itself() || !s.joins() {
 		return "", "", false
 	}
-	switch m[1] {
-	case m[2]:
+	switch m := patterns().grown.FindStringSubmatch(s.source); {
+	case m == nil:
+	case m[1] == m[2]:
 		return m[1], m[3], true
-	case m[3]:
+	case m[1] == m[3]:
 		return m[1], m[2], true
 	}
 	return "", "", false
@@ -126,11 +126,17 @@ func (s statement) remembered() string {
 // results are words in the names of lists that a loop fills.
 var results = strings.Fields("all feat feats feature features pred preds prediction predictions output outputs out outs result results emb embs embedding embeddings score scores logit logits prob probs list lst hidden hiddens rep reps vecs vectors latents recons attn attns gallery query bank history labels")
 
+// joins: one of the functions that the patterns of joints look for is called.
+func (s statement) joins() bool { return s.says("cat(", "concatenate(", "stack(") }
+
 // joined is the list that the statement makes one tensor of, "" for none. In a
 // layer, or where samples become a batch, that is nothing which grows.
 func (s statement) joined() string {
+	if !s.itself() || s.function == "forward" || !s.joins() || s.within([]string{"collate", "getitem", "augment", "transform"}) {
+		return ""
+	}
 	m := patterns().joined.FindStringSubmatch(s.source)
-	if m == nil || !s.itself() || s.function == "forward" || s.within([]string{"collate", "getitem", "augment", "transform"}) {
+	if m == nil {
 		return ""
 	}
 	for word := range reader.Words(m[1]) {
@@ -141,10 +147,18 @@ func (s statement) joined() string {
 	return ""
 }
 
+// append is the match of a call of append, nil where there is none.
+func (s statement) append() []string {
+	if !s.says(".append(") {
+		return nil
+	}
+	return patterns().appended.FindStringSubmatch(s.source)
+}
+
 // appended is the list of results that the statement makes longer, and what goes
 // there: a name, or "" for an expression.
 func (s statement) appended() (list, part string) {
-	m := patterns().appended.FindStringSubmatch(s.source)
+	m := s.append()
 	if m == nil || s.says(".cpu()", ".item()", ".numpy()", ".tolist()", "loss") {
 		return "", ""
 	}
@@ -173,7 +187,7 @@ const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_
 
 // collected is the list of models that the statement makes longer.
 func (s statement) collected() string {
-	m := patterns().appended.FindStringSubmatch(s.source)
+	m := s.append()
 	if m == nil || !s.says(".cuda(", ".to(", "load(", "load_") {
 		return ""
 	}
@@ -190,8 +204,11 @@ var sums = strings.Fields("score scores pred preds prediction predictions logit 
 
 // added is the result to which an evaluation adds that of one part more.
 func (s statement) added() (whole, part string, ok bool) {
+	if !s.itself() || !s.evaluates() {
+		return "", "", false
+	}
 	m := patterns().added.FindStringSubmatch(s.source)
-	if m == nil || !s.itself() || !s.evaluates() || m[2] != "" && m[2] != m[1] || s.says(".item()", ".mean()", ".sum()") {
+	if m == nil || m[2] != "" && m[2] != m[1] || s.says(".item()", ".mean()", ".sum()") {
 		return "", "", false
 	}
 	for word := range reader.Words(m[1]) {
