@@ -32,9 +32,6 @@ func talk(l *text.Log, f *fact.Facts) {
 		for k := max(next, at-talkBefore); k < len(l.Lines) && l.Lines[k].Number <= x.EndLine+talkAfter; k++ {
 			next = k + 1
 			line := l.Lines[k].Text[:min(len(l.Lines[k].Text), talkLength)]
-			if l.Lines[k].Number >= x.Line && l.Lines[k].Number <= x.EndLine {
-				line = line[:max(strings.LastIndex(line+"out of memory", "out of memory"), 0)]
-			}
 			if !strings.HasPrefix(line, "    ") && !strings.Contains(line, `File "`) && !strings.Contains(line, `File \"`) {
 				f.Talk = append(f.Talk, fact.Word{Text: line, Line: l.Lines[k].Number})
 				if !told && x.Framework == "pytorch" && l.Lines[k].Number <= x.EndLine && atWork(line) {

@@ -142,11 +142,15 @@ func frame(s string) (file, line, function string, ok bool) {
 	return "", "", "", false
 }
 
-func isNumber(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+func isNumber(s string) bool { return s != "" && !strings.ContainsFunc(s, noDigit) }
+
+func noDigit(r rune) bool { return r < '0' || r > '9' }
 
 // isName reports what stands for a function in a frame.
 func isName(s string) bool {
-	return s != "" && strings.Trim(s, "<.abcdefghijklmnopqrstuvwxyz_ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789>") == ""
+	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
+		return (r|0x20 < 'a' || r|0x20 > 'z') && noDigit(r) && !strings.ContainsRune("_.<>", r)
+	})
 }
 
 // sourceBelow is the source line that a traceback prints below a frame's head,

@@ -220,7 +220,7 @@ func (s *Size) Within() int64 {
 	if s.Text == "" || s.Text[0] == '[' || s.Text[0] == '(' {
 		return 0 // a shape, which is exact
 	}
-	number := strings.TrimRight(s.Text, "bBikKmMgGtTyYeEsS ")
+	number := strings.TrimRightFunc(s.Text, func(r rune) bool { return strings.ContainsRune("bBikKmMgGtTyYeEsS ", r) })
 	one, ok := units.Of(strings.TrimSpace(s.Text[len(number):]))
 	if !ok || one <= 1 {
 		return 0

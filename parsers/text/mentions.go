@@ -39,7 +39,10 @@ func (l *Log) Next(text string, from int) int {
 func (l *Log) places(text string) *places {
 	p := l.asked[text]
 	if p == nil {
-		p = &places{first: strings.Index(l.squeezed.Lower, text), last: strings.LastIndex(l.squeezed.Lower, text), next: -1}
+		p = &places{first: strings.Index(l.squeezed.Lower, text), last: -1, next: -1}
+		if p.first >= 0 {
+			p.last = p.first + strings.LastIndex(l.squeezed.Lower[p.first:], text)
+		}
 		if l.asked == nil {
 			l.asked = map[string]*places{}
 		}

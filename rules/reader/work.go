@@ -92,7 +92,8 @@ func (w *who) shown() (work string, line int) {
 		before := ""
 		for word := range Words(name) {
 			m, ok := said[word]
-			if stem := strings.TrimRight(word, "0123456789"); !ok {
+			if !ok {
+				stem := strings.TrimRightFunc(word, func(r rune) bool { return r >= '0' && r <= '9' })
 				m = cmp.Or(said[stem], said[before+stem]) // ResNet50, super_resolution
 			}
 			before, training = word, training || m.train
