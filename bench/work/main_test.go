@@ -27,11 +27,11 @@ var budgets = []struct {
 	budget int
 }{
 	{"3 kB, the first time", "crash", false, false, 2350},
-	{"3 kB, warm", "crash", true, false, 149},
+	{"3 kB, warm", "crash", true, false, 133},
 	{"3 kB, redacted and written", "crash", true, true, 2877},
-	{"100 kB, warm", "long", true, false, 2191},
+	{"100 kB, warm", "long", true, false, 2081},
 	{"1 MiB of a healthy log, warm", "healthy", true, false, 3538},
-	{"whole sessions, warm", "sessions", true, false, 5214},
+	{"whole sessions, warm", "sessions", true, false, 3976},
 }
 
 // tooMuch is how many times its budget a reading may take. Counts vary by less

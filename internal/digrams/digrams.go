@@ -47,10 +47,9 @@ func (set *Set) Contain(s, text string) bool { return set.Index(s, text) >= 0 }
 type Text struct {
 	text string // in small letters once somebody had to look
 	low  bool
-	// pairs are those of the text in small letters: for each byte, which ones
-	// follow it. Of a byte they have five bits, which capitals share with their
-	// small letters.
-	pairs [32]uint32
+	// pairs are those of the text in small letters: for each byte, by folded, which
+	// ones follow it.
+	pairs [64]uint64
 }
 
 // NewText returns a text to look in, capitals taken for small letters.
@@ -60,15 +59,19 @@ func NewText(s string) *Text {
 		t.text, t.low = strings.ToLower(s), true
 	}
 	for i := 1; i < len(t.text); i++ {
-		t.pairs[t.text[i-1]&31] |= 1 << (t.text[i] & 31)
+		t.pairs[folded(t.text[i-1])] |= 1 << folded(t.text[i])
 	}
 	return t
 }
 
+// folded is six bits of a byte, which a capital shares with its small letter and
+// no letter with a digit.
+func folded(b byte) byte { return b&31 | b>>1&32 }
+
 // Has reports that a part, in small letters, stands in the text.
 func (t *Text) Has(part string) bool {
 	for i := 1; i < len(part); i++ {
-		if t.pairs[part[i-1]&31]>>(part[i]&31)&1 == 0 {
+		if t.pairs[folded(part[i-1])]>>folded(part[i])&1 == 0 {
 			return false
 		}
 	}

@@ -1,10 +1,12 @@
 package code_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/torch/code"
 	"github.com/oomdoc/oomdoc/rules/program/wording"
@@ -24,8 +26,7 @@ func TestForEra(t *testing.T) {
 		{104, "DataLoader(data, num_workers=2, prefetch_factor=2)", "DataLoader(data, num_workers=2)"},
 		{104, "Freeze layers; `bitsandbytes.optim.AdamW8bit`.", "Freeze layers."},
 	} {
-		c := &ledger.Case{}
-		ledger.Once(c, "torch/latest", func(*ledger.Case) int { return x.latest })
+		c := &ledger.Case{Facts: &fact.Facts{Facts: []fact.Fact{{Name: "torch_version", Text: fmt.Sprintf("%d.%d", x.latest/100, x.latest%100)}}}}
 		assert.Equal(t, x.want, code.ForEra(c, x.text, wording.Without), "%d: %s", x.latest, x.text)
 	}
 }
