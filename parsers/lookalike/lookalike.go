@@ -43,8 +43,12 @@ type variant struct {
 }
 
 func (v variant) fits(m text.Message) bool {
-	return !v.near && m.Mentions(v.words...) || v.near && slices.ContainsFunc(v.words, func(word string) bool {
-		return m.Precedes(word, 1800) || m.Follows(word, 900)
+	from := strings.ToLower(m.Log.Source(m.At) + " " + m.Log.Program(m.At)) // a cut prefix names the program too
+	return slices.ContainsFunc(v.words, func(word string) bool {
+		if v.near {
+			return m.Precedes(word, 1800) || m.Follows(word, 900)
+		}
+		return m.Mentions(word) || strings.Contains(from, word)
 	})
 }
 
