@@ -30,16 +30,12 @@ func mlxAlone(m text.Message) bool {
 	return m.Mentions("mlx", "[dtype-trace]") && !m.Mentions("ggml", "llama_", "gguf") && !m.Precedes("commandbufferexecutionfailed", 160)
 }
 
-// readCommandBuffer reads Metal's codes: 8 is memory, 1 a time-out, 2 a hang,
-// 6 a process in the background, 9 an invalid resource.
+// readCommandBuffer reads Metal's code 8, which is memory; the others are in
+// lookalike/troubles.txt.
 func readCommandBuffer(m text.Message) int {
 	if m.Follows("insufficientmemory", 60) || m.Follows("(00000008:", 90) {
 		return m.Fail(fact.Failure{Kind: fact.MetalMemory, Framework: "mlx", Backend: "metal"}, m.End)
 	}
-	m.Lookalike(fact.Lookalike{
-		ID: "metal_command_buffer", Title: "A Metal command buffer failed for another reason than memory (only error 8 is memory).",
-		Advice: "Read the reason in the message: 'Insufficient Permission' is a program in the background, 'Timeout' and 'Hang' a kernel that runs too long, 'Invalid Resource' a bug, 'InnocentVictim' the reset of the GPU over another program's work, or over an earlier piece of this one's: look for its error above, and try with nothing else on the GPU. Bring the program to the front or update it.",
-	})
 	return m.End
 }
 

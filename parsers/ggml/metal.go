@@ -6,7 +6,8 @@ import (
 )
 
 // metalCommand reads a command buffer that failed. Status 5 alone only says
-// that it failed; code 00000008 that it was memory, others that it was not.
+// that it failed; code 00000008 that it was memory, others that it was not
+// (lookalike/troubles.txt).
 func metalCommand(g *ggmlReader, m text.Message, _ text.Match, x *statement) bool {
 	if m.Precedes("commandbufferexecutionfailed", 120) || m.Precedes("metalperformanceshadersoperations", 260) || !m.Mentions("ggml", "llama", "gguf", "whisper", "ollama") {
 		return false // MLX, PyTorch and others: see mlx.go, pytorch.go and plain.go
@@ -16,10 +17,6 @@ func metalCommand(g *ggmlReader, m text.Message, _ text.Match, x *statement) boo
 	case memory.Ok():
 		_, x.End = memory.Span()
 	case g.find(metalOther, m.At, 0, 260).Ok():
-		m.Lookalike(fact.Lookalike{
-			ID: "metal_gpu_error", Title: "A Metal command buffer failed for another reason than memory.",
-			Advice: "Read the code in brackets: 00000004 only follows an earlier GPU error, 00000001 is a page fault and 00000002 a hang. Update llama.cpp and macOS.",
-		})
 		return false
 	default:
 		x.Weak = true

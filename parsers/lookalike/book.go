@@ -11,9 +11,12 @@ import (
 // book are the troubles that need no code, by when they are told. A line is one
 // of: "- ID"; "on" literals that lead to it, "|" between them; "must" a pattern
 // that has to match near them, "see" one that may, "above" one whose last match
-// above them counts: groups are figures that the sentences name in braces; "with" and "without" words one of which, or none,
-// stands in the log; "over" kinds of failure that it is the reason of; "is" the
-// title, "do" the advice, "by" another advice where words stand in the log.
+// above them counts: groups are figures that the sentences name in braces; "with"
+// and "without" words one of which, or none, stands in the log; "when" a guard of
+// [guards]; "over" kinds of failure that it is the reason of; "is" the title, "do"
+// the advice. "by" is another advice where one of some words stands in the log, and
+// "at" where one stands near the literals; the first one that fits is told, and an
+// "is" below it is its own title. "quoted" shows the line itself.
 //
 //go:embed troubles.txt
 var book string
@@ -31,7 +34,7 @@ func section(name string) []disguise {
 			continue
 		}
 		if key == "-" {
-			out = append(out, disguise{trouble: trouble{id: said}, when: map[string]text.Guard{"alone": nothingElseFailed}[name]})
+			out = append(out, disguise{trouble: trouble{id: said}, when: guards[name]})
 		} else if len(out) > 0 {
 			out[len(out)-1].set(key, said)
 		}
@@ -57,13 +60,21 @@ func (d *disguise) set(key, said string) {
 		for kind := range strings.FieldsSeq(said) {
 			d.explains = append(d.explains, fact.Kind(kind))
 		}
+	case "when":
+		d.when = guards[said]
+	case "quoted":
+		d.quoted = true
 	case "is":
-		d.title = said
+		if last := len(d.by) - 1; last >= 0 {
+			d.by[last].title = said
+		} else {
+			d.title = said
+		}
 	case "do":
 		d.advice = said
-	case "by":
+	case "by", "at":
 		words, advice, _ := strings.Cut(said, " ")
-		d.by = append(d.by, [2]string{words, advice})
+		d.by = append(d.by, variant{strings.Split(words, "|"), key == "at", d.title, advice})
 	}
 }
 

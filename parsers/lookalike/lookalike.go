@@ -20,8 +20,8 @@ type trouble struct {
 // disguise is a trouble of which more has to be known than its words.
 type disguise struct {
 	trouble
-	// by is what to do where the log mentions a program, instead of advice.
-	by [][2]string
+	// by is what to say where the log shows more.
+	by []variant
 	// quoted shows the line itself: the log does not say whether it was memory.
 	quoted bool
 	// musts and the rest are as in [book].
@@ -34,9 +34,27 @@ type disguise struct {
 	explains []fact.Kind
 }
 
+// variant is what is said where one of some words stands in the log, or near
+// the literal.
+type variant struct {
+	words         []string
+	near          bool
+	title, advice string
+}
+
+func (v variant) fits(m text.Message) bool {
+	from := strings.ToLower(m.Log.Source(m.At) + " " + m.Log.Program(m.At)) // a cut prefix names the program too
+	return slices.ContainsFunc(v.words, func(word string) bool {
+		if v.near {
+			return m.Precedes(word, 1800) || m.Follows(word, 900)
+		}
+		return m.Mentions(word) || strings.Contains(from, word)
+	})
+}
+
 // Parser comes last in [All]: what it explains away must be known.
 var Parser = text.NewParser("lookalikes", nil,
-	wordings(slices.Concat(disguises, section("told"), section("alone"))), nil)
+	wordings(slices.Concat(section("closer"), section("told"), section("alone"))), nil)
 
 func wordings(list []disguise) []text.Wording {
 	var out []text.Wording
@@ -47,14 +65,17 @@ func wordings(list []disguise) []text.Wording {
 }
 
 func (d disguise) read(m text.Message) int {
+	if m.Knows(d.id) {
+		return m.At
+	}
 	figures, met := d.figures(m)
 	if met && (d.when == nil || d.when(m)) && (d.with == nil || m.Mentions(d.with...)) && !m.Mentions(d.without...) {
-		if len(d.explains) > 0 && !m.Knows(d.id) { // all failures are known by now: once is enough
+		if len(d.explains) > 0 { // all failures are known by now: once is enough
 			m.Facts.Failures = slices.DeleteFunc(m.Facts.Failures, func(x fact.Failure) bool { return slices.Contains(d.explains, x.Kind) })
 		}
 		x := fact.Lookalike{ID: d.id, Title: d.title, Advice: d.advice}
-		if i := slices.IndexFunc(d.by, func(row [2]string) bool { return m.Mentions(strings.Split(row[0], "|")...) }); i >= 0 {
-			x.Advice = d.by[i][1]
+		if i := slices.IndexFunc(d.by, func(v variant) bool { return v.fits(m) }); i >= 0 {
+			x.Title, x.Advice = d.by[i].title, d.by[i].advice
 		}
 		x.Title, x.Advice = filled(x.Title, figures), filled(x.Advice, figures)
 		if line := strings.TrimSpace(m.Log.LineText(m.At)); d.quoted {
