@@ -281,5 +281,8 @@ func networkCall(source string) bool {
 		name = strings.TrimSuffix(name, method)
 	}
 	name = name[strings.LastIndexByte(name, '.')+1:]
+	if strings.Contains(name, "load") || strings.Contains(name, "build") || strings.Contains(name, "create") || strings.Contains(name, "get_") {
+		return false
+	}
 	return called && (name == "g" || name == "d" || slices.ContainsFunc([]string{"model", "net", "network", "encoder", "decoder", "generator", "discriminator", "backbone", "vocoder"}, func(end string) bool { return strings.HasSuffix(name, end) }))
 }

@@ -28,7 +28,7 @@ var told = map[ID]struct{ name, what, said string }{
 	Exchange:      {"a packed object", "sends a Python object through GPU memory: packed, on each rank", "object"},
 	Cache:         {"KV cache", "copies the KV cache for the next token: keys and values of all tokens so far, in each layer", "kv cache"},
 	WholeSet:      {"data in one tensor", "puts all samples (images, frames, rows) into one block: it grows with the data, not with the batch", "whole data set|all the images|all images|all frames|all of your data|all your data"},
-	Dense:         {"a dense matrix", "makes a sparse matrix dense: rows x columns, zeros included", "dense"},
+	Dense:         {"a dense matrix", "makes a sparse matrix dense: rows x columns, zeros included", "dense|every row with every other"},
 	Result:        {"collected scores", "adds up scores for a whole image or volume: classes x its size", "image size|classes x|whole volume"},
 	Gathering:     {"rows by index", "makes a row for every edge or index, however few the nodes are", "for every index|edge"},
 	Padding:       {"padded input", "pads its input: the result is a copy with the border, or as long as the longest sample", "pad"},
@@ -99,6 +99,9 @@ func Told(c *ledger.Case, said string) string {
 		return ""
 	}
 	low := strings.ToLower(said)
+	if strings.Contains(low, " is little") || slices.Contains(ofLayer, Line(c)) && !slices.ContainsFunc(byFigures, func(words string) bool { return strings.Contains(said, words) }) {
+		return ""
+	}
 	for word := range strings.SplitSeq(t.said, "|") {
 		if strings.Contains(low, word) {
 			return ""
@@ -125,6 +128,12 @@ func where(frames []fact.Code, id ID) (f fact.Code, sure bool) {
 	}
 	return f, false
 }
+
+// ofLayer are what any network does in turn; a page on its program says more.
+var ofLayer = []ID{Convolution, Pointwise, Projection, Softmax, Recurrent, Concatenation, Upsampling, Feeding, Repetition, Sorting}
+
+// byFigures are words of pages that go by figures alone.
+var byFigures = []string{"reserved memory is unused", "Even an empty card", "A single tensor of", "that failed", "No setting can bridge", "so this one block is far too large", "forward pass", "One training step"}
 
 // longestQuote is how long a line may be that a sentence quotes.
 const longestQuote = 72
