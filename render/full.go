@@ -119,7 +119,7 @@ func labelled(label, sentence string) inline {
 func saidBefore(in *diagnose.Incident, i int) bool {
 	why := in.Fixes[i].Why
 	for _, c := range in.Causes {
-		if strings.HasPrefix(c.Why, why) || len(why) > sameStart && strings.HasPrefix(c.Why, why[:sameStart]) { // what the tensor is may follow
+		if strings.Contains(c.Why, why) || len(why) > sameStart && strings.Contains(c.Why, why[:sameStart]) { // what the line and the tensor are stands around it
 			return true
 		}
 	}

@@ -59,7 +59,7 @@ func prescribe(c *ledger.Case, likeliest odds.Cause, ranked []*candidate, own []
 		}
 		b := ranked[at]
 		b.score = float64(2 * (len(cures) - i))
-		if first = cmp.Or(first, cure.Fix); card.Weight >= cause.Sure || c.Reader.Repository != "" || likeliest.ID == cause.BatchTooLarge && c.Root(fact.CUDAError) && ledger.FailedAt(c, "backward") != nil {
+		if first = cmp.Or(first, cure.Fix); card.Weight >= cause.Sure || wording.LineDecides(c) || c.Reader.Repository != "" || likeliest.ID == cause.BatchTooLarge && c.Root(fact.CUDAError) && ledger.FailedAt(c, "backward") != nil {
 			b.plan = first
 		}
 		prescribed++

@@ -59,7 +59,7 @@ func Judge(c *ledger.Case, clues *Clues, cards []*cause.Card) []Cause {
 	causes = believe(c, causes, h.card, held)
 	causes[0].Heard = h
 	if causes[0].ID != cause.LeakedProcess {
-		causes[0].Why += wording.Size(c, causes[0].Why)
+		causes[0].Why = wording.Whole(c, causes[0].ID, causes[0].Why)
 	}
 	for i := range causes {
 		causes[i].Why = code.ForBackend(c, strings.ReplaceAll(causes[i].Why, " 0 bytes", " nothing"))

@@ -126,11 +126,11 @@ var fullCards = []cause.Card{
 		Headline: "ran out of memory in the model's forward pass[[: this program fills the {whole} card by itself]]",
 		Means:    "[[{stands} ]]The model itself is on the GPU, but the activations of this batch do not fit beside it. They grow with the batch size and the size of each sample. With gradients on, those of all layers stay until the backward pass.",
 		Not:      "{settings}.[[ {in_use}.]]",
-		Later:    cures.Kept, Cures: []cause.Cure{
+		Later:    cures.Kept, Cures: cures.LineFirst([]cause.Cure{
 			evaluateFreely,
 			{Fix: "inference_mode", If: func(c *ledger.Case) bool { return !c.Training() && c.Phase == "inference" && !evaluating(c) }, Title: "Turn gradients off: nothing is trained here", Cost: "none", Told: "This is often enough. If it is there already, run one input at a time, and a smaller one.", Kind: "python", Text: "with torch.no_grad():\n    output = model(x)   # as in your call"},
 			loosePieces, looseBefore, cures.HalveStep, cures.LessToo, cures.HalveOld, cures.LastLayer, cures.CheaperTraining, cures.LooseToo, halfForward, cures.ShareOut, cures.LighterOptimizer, cures.BiggerCard,
-		}, Figures: through,
+		}...), Figures: through,
 		Sources: []string{allocatorSource, memoryFAQ},
 	},
 	{
@@ -138,7 +138,7 @@ var fullCards = []cause.Card{
 		Headline: "ran out of memory in training[[: this program fills the {whole} card by itself]]",
 		Means:    "One training step does not fit. It needs weights, gradients, optimizer state and the activations of every layer. Only the activations shrink with batch size, sequence length or image size.",
 		Not:      "{settings}.[[ {in_use}.]]",
-		Later:    cures.Kept, Cures: []cause.Cure{cures.TooSmall, loosePieces, looseBefore, cures.HalveStep, cures.HalveOld, closeFirst, cures.LastLayer, cures.CheaperTraining, cures.LooseToo, cures.ShareOut, cures.LighterOptimizer, cures.BiggerCard}, Figures: cures.Scene,
+		Later:    cures.Kept, Cures: cures.LineFirst(cures.TooSmall, loosePieces, looseBefore, cures.HalveStep, cures.HalveOld, closeFirst, cures.LastLayer, cures.CheaperTraining, cures.LooseToo, cures.ShareOut, cures.LighterOptimizer, cures.BiggerCard), Figures: cures.Scene,
 		Sources: []string{allocatorSource, memoryFAQ},
 	},
 	{
@@ -160,7 +160,7 @@ var fullCards = []cause.Card{
 		Headline: "ran out of memory[[: this program fills the {whole} card by itself]]",
 		Means:    "{last}[[ {probably}]][[ {table}]] Try one small input: if it runs, the batch or input was too large for this card; if not, the model is.",
 		Not:      "{settings}.[[ Closing all else: {closing} at most.]]", Later: cures.Kept,
-		Cures: []cause.Cure{cures.TooSmall, loosePieces, looseBefore, onlyIf(when.All(cures.SixteenFirst.If, cures.FourGiB), cures.Lighter), cures.LessToo, cures.HalveStep, cures.HalveOld, closeFirst, cures.MostlyComfyUI, cures.ShareOut, cures.PerhapsRanks, cures.LooseToo, onlyIf(when.All(cures.SixteenFirst.If, when.Not(cures.FourGiB)), cures.SixteenFirst), onlyIf(when.Not(when.Any((*ledger.Case).Training, ledger.Before2020, cures.SmallCard)), cures.Lighter), cures.FreshStart, cures.KeptInLoop, onlyIf(func(c *ledger.Case) bool { return cures.FreeOthers.If(c) && room.LittleInTable(c) == nil }, cures.FreeOthers)}, Figures: besides,
+		Cures: cures.LineFirst(cures.TooSmall, loosePieces, looseBefore, onlyIf(when.All(cures.SixteenFirst.If, cures.FourGiB), cures.Lighter), cures.LessToo, cures.HalveStep, cures.HalveOld, closeFirst, cures.MostlyComfyUI, cures.ShareOut, cures.PerhapsRanks, cures.LooseToo, onlyIf(when.All(cures.SixteenFirst.If, when.Not(cures.FourGiB)), cures.SixteenFirst), onlyIf(when.Not(when.Any((*ledger.Case).Training, ledger.Before2020, cures.SmallCard)), cures.Lighter), cures.FreshStart, cures.KeptInLoop, onlyIf(func(c *ledger.Case) bool { return cures.FreeOthers.If(c) && room.LittleInTable(c) == nil }, cures.FreeOthers)), Figures: besides,
 		Sources: []string{allocatorSource, memoryFAQ},
 	},
 	{

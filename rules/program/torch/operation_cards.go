@@ -174,7 +174,7 @@ func operationCard(id operation.ID, where, means string, list ...cause.Cure) cau
 		Headline: "ran out of memory " + where,
 		Means:    means,
 		Not:      "{settings}.",
-		Later:    cures.Kept, Cures: append([]cause.Cure{evaluateFreely}, list...), Figures: recording,
+		Later:    cures.Kept, Cures: slices.Concat(cures.LineCures(id), []cause.Cure{evaluateFreely}, list), Figures: recording,
 		Sources: []string{allocatorSource, memoryFAQ},
 	}
 }

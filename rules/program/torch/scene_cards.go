@@ -89,12 +89,12 @@ var figureCards = []cause.Card{
 		Headline: "asked for {asked} in one piece: {times} times the card",
 		Means:    "No setting can bridge that. Most likely a size grew with the square of a count: attention without a fused kernel over a large image, video or text, all pairs of something, or a wrong broadcast. Or the input is far larger than you meant.",
 		Not:      "Emptying the cache, closing programs, 16 bit: the size itself is the problem.",
-		Cures: []cause.Cure{
+		Cures: cures.LineFirst([]cause.Cure{
 			{Fix: "lower_batch_size", If: bare, Title: "Try a much smaller input", Cost: "detail", Told: "Use batch size 1 and an eighth of the width and height, of the length or of the frames. If that runs, go up from there, or pass the input in parts or tiles. If not, a shape is wrong."},
 			{Fix: "fix_shape", Title: "Print the tensor shapes before the failing line", Cost: "some minutes", Told: "It is the last line of your own code in the traceback. Elements x 4 bytes (2 in 16 bit) should be about {asked}.", Kind: "python", Text: "print(x.shape, x.dtype)   # x: each tensor of that line"},
 			{Fix: "lower_batch_size", If: when.Not(bare), Title: "If the input is right but large: process it in parts", Cost: "some lines of code", Told: "Loop over slices and move each result to the CPU. Truncate the longest inputs."},
 			{Fix: "efficient_attention", Title: "If it is attention: use a fused kernel", Cost: "none", Told: "`torch.nn.functional.scaled_dot_product_attention` (PyTorch 2.0 and later) stores no length x length matrix."},
-		},
+		}...),
 		Figures: times, Sources: []string{allocatorSource, memoryFAQ},
 	},
 	{
@@ -105,7 +105,7 @@ var figureCards = []cause.Card{
 		Headline: "asked for {asked} in one piece on a {card} card",
 		Means:    "[[{share} ]]{before} was on the card, so this one block is far too large: an operation makes it (a broadcast, all pairs, attention over a large image or volume), or a whole model or data set is moved at once.[[ {which}]][[ {as}]]",
 		Not:      "Closing programs, `empty_cache()`, allocator settings: the empty card is too small for that block.",
-		Cures: []cause.Cure{
+		Cures: cures.LineFirst([]cause.Cure{
 			{Fix: "raise_memory_limit", If: room.SharedAMD, Title: "If the GPU shares RAM with the CPU: give it more of it", Cost: "a restart", Told: "Set a small VRAM share in the BIOS and a larger GTT (`ttm.pages_limit`, in pages of 4 KiB, on the kernel command line). This shows both pools:", Kind: "shell", Text: "sudo dmesg | grep -iE 'amdgpu.*memory'; rocminfo | grep -A4 'Pool 1'; uname -r"},
 			{Fix: "fix_shape", Title: "Find the failing line in the traceback", Cost: "a minute", Ways: []cause.Way{
 				{For: "An operation", Text: "print the input shapes, and look for a wrong broadcast (`[:, None]`). Otherwise work on blocks or a smaller image."},
@@ -115,7 +115,7 @@ var figureCards = []cause.Card{
 			{Fix: "upgrade_version", If: room.SharedAMD, Title: "Or install a newer ROCm build of PyTorch and a newer kernel", Cost: "half an hour", Told: "They count both pools. `torch.cuda.mem_get_info()` shows what is available."},
 			{Fix: "lower_batch_size", If: when.Not(room.SharedAMD), Title: "Process it in parts", Cost: "some lines of code", Told: "Each part must stay well below {card}; half of it is still {half}."},
 			cures.NoScores,
-		},
+		}...),
 		Figures: room.FirstBlock, Sources: []string{allocatorSource, "transformers/src/transformers/modeling_utils.py", "https://github.com/ROCm/TheRock/issues/2535", "https://rocm.docs.amd.com/en/docs-7.14.0/reference/system-optimization/rdna3-5.html"},
 	},
 	{
@@ -126,7 +126,7 @@ var figureCards = []cause.Card{
 		Headline: "asked for {asked} in one piece: the whole card has {card}",
 		Means:    "Even an empty card is too small. A tensor of that size usually comes from one operation over the whole input: attention scores (length or pixels squared), logits (tokens x vocabulary), all pairs of something, an image or volume at full size.[[ {which}]]",
 		Not:      "Emptying the cache, allocator settings, closing programs: even the empty card is too small.",
-		Cures:    []cause.Cure{cures.SmallerInput, cures.NoScores, cures.FindShape, cures.ByLine}, Figures: room.Piece,
+		Cures:    cures.LineFirst(cures.SmallerInput, cures.NoScores, cures.FindShape, cures.ByLine), Figures: room.Piece,
 		Sources: []string{allocatorSource, memoryFAQ},
 	},
 	{
@@ -147,13 +147,14 @@ var figureCards = []cause.Card{
 		},
 		Sources: []string{allocatorSource, "https://github.com/ultralytics/yolov5/issues/1996", "https://github.com/ROCm/legacy-rocm-build/issues/6661", "https://www.kernel.org/doc/Documentation/sysctl/vm.txt"},
 	},
-	slackCard("pytorch/slack-large", cause.Strong, when.All(slackWouldDo, bare)),
+	lineSlack,
+	slackCard("pytorch/slack-large", cause.Strong, when.All(slackWouldDo, bare, when.Not(lineDecides))),
 	slackCard("pytorch/slack-some", cause.Good, func(c *ledger.Case) bool { return c.Slack.Has() && c.Slack.Bytes > c.Asked.Bytes }),
 	{
 		ID: "pytorch/large-piece", Kinds: cures.Allocators, If: when.All(onOneCard, when.Any(cures.QuarterOfCard, halfOfCard), when.Not(ledger.Roomy)), Among: ownDoing,
 		Headline: "ran out of memory: one tensor of {asked} did not fit beside {mine}",
 		Means:    "A single tensor of {asked} is {asked%} of the card. Probably one operation over the whole input made it{beside}: attention scores, logits of a long text, a large image or volume, a whole recording, or all pairs.[[ With what was there it comes to {together}, more than the card has.]]",
-		Later:    cures.Kept, Cures: []cause.Cure{cures.LessInput, closeFirst, onlyIf(when.All(cures.NoScores.If, when.Not(ledger.Before2020)), cures.NoScores), cures.CheaperTraining, halfThere, cures.FindShape, cures.SmallerModel}, Figures: beside,
+		Later:    cures.Kept, Cures: cures.LineFirst(cures.LessInput, closeFirst, onlyIf(when.All(cures.NoScores.If, when.Not(ledger.Before2020)), cures.NoScores), cures.CheaperTraining, halfThere, cures.FindShape, cures.SmallerModel), Figures: beside,
 		Sources: []string{allocatorSource, memoryFAQ},
 	},
 }
@@ -200,14 +201,23 @@ func slackCard(id string, weight cause.Level, holds func(*ledger.Case) bool) cau
 	}
 }
 
+// lineDecides: the failing line says what was too large, and the reserve is not several times that.
+func lineDecides(c *ledger.Case) bool { return operation.Decides(c) && c.Slack.Bytes < 3*c.Asked.Bytes }
+
+// lineSlack is about both.
+var lineSlack = func() cause.Card {
+	card := slackCard("pytorch/slack-beside", cause.Good, func(c *ledger.Case) bool { return lineDecides(c) && c.Slack.Bytes > c.Asked.Bytes })
+	card.Headline, card.Cures = "ran out of memory at {asked} of {made}, with {slack} of its reserve unused", cures.LineFirst(card.Cures...)
+	return card
+}()
+
 // littleSlack: half a GiB and less, a margin rather than a find.
 func littleSlack(c *ledger.Case) bool { return c.Slack.Bytes < units.GiB/2 }
 
 // fewOthers is what ending other programs could win where that is little.
 func fewOthers(c *ledger.Case) map[string]string {
 	out := cures.Scene(c)
-	out["varied"] = cures.Varied(c)
-	out["few"] = ""
+	out["varied"], out["made"], out["few"] = cures.Varied(c), operation.Name(c), ""
 	switch {
 	case c.OurPID != 0 && c.Others.Bytes < 64*units.MiB:
 		out["few"] = "process " + quote.PID(c.OurPID) + " is, by its size, this program itself, under its number outside the container"

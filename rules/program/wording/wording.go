@@ -3,13 +3,29 @@ package wording
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/torch/clues"
+	"github.com/oomdoc/oomdoc/rules/program/torch/operation"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
+
+// Whole is a cause's reason with what the failing line computes before it and what its
+// bytes are behind it, where it says neither.
+func Whole(c *ledger.Case, why, said string) string {
+	if line := operation.Told(c, said); line != "" && !slices.Contains([]string{cause.DeviceImbalance, cause.BudgetMisconfigured, cause.SoftwareBug, cause.ModelTooLarge}, why) {
+		said = line + " " + said
+	}
+	return said + Size(c, said)
+}
+
+// LineDecides: what the failing line computes says what was too large, and so what
+// comes first.
+func LineDecides(c *ledger.Case) bool { return operation.Decides(c) }
 
 // Size is what the bytes that were asked for are, with a blank before it, to
 // follow what is said; "" where that is not known, or said already. The number is written as

@@ -57,7 +57,7 @@ var telling = []sign{
 	{Attention, []string{"scaled_dot_product_attention", "_scaled_dot_product_attention", "multi_head_attention_forward", "attention", "attn", "self_attn", "_attn", "memory_efficient_attention"}, []string{"scaled_dot_product_attention(", ".transpose(-2, -1)", ".transpose(-1, -2)", "attn.softmax(", "attn_weights =", "mm(proj_query", "matmul(proj_query", "bmm(query", "matmul(query", "bmm(q, k", "matmul(q, k", "bmm(theta", "matmul(theta_x, phi_x", "matmul(theta, phi"}},
 	{Logits, []string{"lm_head"}, []string{"lm_head(", "lm_logits", "embed_out(", "self.lm_head", "F.log_softmax(lm", "vocab_size)", "vocab_projection"}},
 	{Convolution, []string{"_conv_forward", "conv1d_forward", "conv2d_forward", "conv3d_forward", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d"}, []string{"F.conv", ".conv2d(", ".conv3d(", "conv1d_forward(", "conv2d_forward(", "conv3d_forward(", "_conv_forward("}},
-	{Upsampling, []string{"interpolate", "upsample", "resize", "grid_sample", "pixel_shuffle"}, []string{"F.interpolate(", "F.upsample(", "F.grid_sample(", "torch._nn.upsample_"}},
+	{Upsampling, []string{"interpolate", "upsample", "resize", "grid_sample", "pixel_shuffle"}, []string{"F.interpolate(", "F.upsample(", "F.grid_sample(", "torch._nn.upsample_", "image.resize("}},
 	{Recurrent, []string{"lstm", "gru", "rnn_tanh"}, []string{"_VF.lstm(", "_VF.gru(", "_VF.rnn"}},
 	{Concatenation, []string{"concatenate", "vstack", "hstack", "dstack", "concat"}, []string{"torch.cat(", "torch.stack(", "torch.concat(", "np.concatenate(", "np.stack(", "np.vstack(", "np.hstack("}},
 	{Spectrum, []string{"stft", "istft", "fft", "rfft", "ifft", "irfft", "fftn", "rfftn"}, []string{"torch.stft(", "torch.fft.", "np.fft."}},
@@ -65,7 +65,7 @@ var telling = []sign{
 	{Sorting, nil, []string{".topk(", "torch.topk(", ".sort(", "torch.sort(", ".argsort(", "torch.unique(", ".unique(", ".nonzero(", "torch.nonzero("}},
 	{Gathering, []string{"index_select", "gather", "scatter", "scatter_add", "scatter_", "propagate", "aggregate"}, []string{".index_select(", "torch.gather(", ".gather(", "scatter_add", "scatter("}},
 	{Pointwise, []string{"silu", "relu", "gelu", "elu", "selu", "leaky_relu", "hardswish", "hardtanh", "mish", "softplus", "prelu", "batch_norm", "layer_norm", "group_norm", "instance_norm"}, []string{"F.relu(", "F.softplus(", "F.gelu(", "F.silu(", "F.leaky_relu(", "torch.relu(", "torch.tanh(", "torch.sigmoid("}},
-	{Repetition, []string{"deepcopy", "clone"}, []string{".repeat(", ".repeat_interleave(", "torch.tile(", "copy.deepcopy(", ".expand(", "np.tile(", "np.repeat("}},
+	{Repetition, []string{"deepcopy", "clone"}, []string{".repeat(", ".repeat_interleave(", "torch.tile(", "copy.deepcopy(", ".expand(", ".tile(", "np.repeat("}},
 }
 
 // plain are signs that say something only where no other does.
@@ -195,6 +195,9 @@ func in(f fact.Code, signs []sign) ID {
 		}
 		if s.id == Convolution && function == "forward" && strings.HasSuffix(f.File, "torch/nn/modules/conv.py") {
 			return s.id // before 1.5 the call is spread over lines of which the last is shown
+		}
+		if s.id == Conversion && networkCall(f.Source) {
+			continue // out = model(x.float()): a batch for a network
 		}
 		if slices.Contains(s.calls, function) || slices.ContainsFunc(s.lines, func(part string) bool { return strings.Contains(source, part) }) {
 			return s.id

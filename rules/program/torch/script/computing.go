@@ -48,7 +48,7 @@ var computing = []cause.Card{
 		Sources: []string{"pytorch/torch/nn/functional.py", cures.AllocatorSource},
 	},
 	{
-		ID: "pytorch/all-with-all", Kinds: cures.Refused, If: when.All(of(func(s statement) bool { return s.compared() && !s.scored() }), when.Any(largePart, nodeRows)), Unsaid: []string{"raft.py", "corr.py"},
+		ID: "pytorch/all-with-all", Kinds: cures.Refused, If: when.All(of(func(s statement) bool { return s.compared() && !s.scored() }), when.Any(largePart, nodeRows), when.Not(operation.Reads(operation.Scores))), Unsaid: []string{"raft.py", "corr.py"},
 		Cause: cause.OversizedAllocation, Weight: cause.Strong,
 		Headline: "ran out of memory while comparing every row with every other row",
 		Means:    "The line compares every row of one tensor with every row of the other. Twice the rows (on feature maps, twice the pixels) take four times the memory.[[ {asked} would be one matrix of {side} at {bits} bit.]][[ {several}]]",
