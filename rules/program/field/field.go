@@ -4,7 +4,10 @@
 package field
 
 import (
+	"maps"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -32,12 +35,22 @@ type shortage struct {
 	said, unsaid   []string
 	fixes          []string
 	source         string
+	// done are fixes that its words show done. A shortage that has them and no
+	// sentence of its own is the general one without them.
+	done []string
+	// also are further kinds; whole: a single array of any size is its own, too;
+	// outside: what this program computes with beside PyTorch fills the card.
+	also           []fact.Kind
+	whole, outside bool
 }
 
 // full are the messages of a full card, of whatever a program computes with.
 var full = []fact.Kind{
 	fact.TorchAlloc, fact.CUDAError, fact.XLAAlloc, fact.TFAlloc, fact.CuPyAlloc, fact.NumbaAlloc, fact.RMMAlloc, fact.DeviceAlloc, fact.PlainDevice,
 }
+
+// plainMemory is a refusal that does not say of what.
+var plainMemory = []fact.Kind{fact.PlainMemory}
 
 // ramGone are the ways in which a program learns that RAM is at its end.
 var ramGone = []fact.Kind{
@@ -68,7 +81,12 @@ func cards(name string, card, ram []shortage) []cause.Card {
 	var out []cause.Card
 	for _, s := range card {
 		k := s.card(name, "card")
-		k.Kinds, k.If, k.Among = full, ownWork, ofWork
+		k.Kinds, k.If, k.Among = slices.Concat(full, s.also), ownWork, ofWork
+		if s.outside {
+			k.If, k.Weight, k.Cause, k.Among = func(c *ledger.Case) bool { return ledger.Crowded(c) && !ledger.AbsurdSize(c) }, cause.Decisive, cause.BatchTooLarge, nil
+			out = append(out, k)
+			continue
+		}
 		if k.Said != nil {
 			k.Cause, k.Weight, k.Among = cause.BatchTooLarge, cause.Strong, nil
 			out = append(out, k)
@@ -82,7 +100,9 @@ func cards(name string, card, ram []shortage) []cause.Card {
 	for _, s := range ram {
 		k := s.card(name, "ram")
 		k.Kinds, k.Cause, k.Weight, k.Headline, k.Figures = ramGone, cause.HostMemory, cause.Strong, "{ended}", ended
-		k.If = func(c *ledger.Case) bool { return c.Asked.Bytes < 64*units.GiB } // one array of that size is another matter
+		if k.If = func(c *ledger.Case) bool { return c.Asked.Bytes < 64*units.GiB }; s.whole { // one array of that size is another matter
+			k.If, k.Cause, k.Weight = nil, cause.OversizedAllocation, cause.Decisive
+		}
 		out = append(out, k)
 	}
 	return out
@@ -133,6 +153,7 @@ func remedies(card, ram []string) map[string][]cause.Remedy {
 
 // of completes a program with what holds for its shortages.
 func of(p program.Program, card, ram []shortage) program.Program {
+	card, ram = narrowed(&p, card), narrowed(&p, ram)
 	fixes := func(of []shortage) []string {
 		if len(of) == 0 {
 			return nil
@@ -156,3 +177,58 @@ func noSum(*ledger.Case) *effect.Effect { return nil }
 
 // one is a single shortage.
 func one(s shortage) []shortage { return []shortage{s} }
+
+// narrowed completes those shortages whose words show a fix done.
+func narrowed(p *program.Program, all []shortage) []shortage {
+	all = slices.Clone(all)
+	for i, s := range all {
+		if s.done == nil {
+			continue
+		}
+		if general := all[len(all)-1]; s.means == "" {
+			all[i].means, all[i].not, all[i].source = general.means, general.not, general.source
+			all[i].fixes = slices.DeleteFunc(slices.Clone(general.fixes), func(f string) bool { return slices.Contains(s.done, f) })
+		}
+		futile(p, func(c *ledger.Case) bool { return c.Near(s.said...) }, s.done...)
+	}
+	return all
+}
+
+// futile says of fixes that they change nothing where a condition holds.
+func futile(p *program.Program, where func(*ledger.Case) bool, fixes ...string) {
+	p.Useless = maps.Clone(p.Useless)
+	if p.Useless == nil {
+		p.Useless = map[string]func(*ledger.Case) string{}
+	}
+	for _, fix := range fixes {
+		before := p.Useless[fix]
+		p.Useless[fix] = func(c *ledger.Case) string {
+			if where(c) {
+				return "The log shows that it changes nothing here."
+			}
+			if before != nil {
+				return before(c)
+			}
+			return ""
+		}
+	}
+}
+
+// but is a program some of whose fixes are for training, or for use alone.
+func but(p program.Program, training, use []string) program.Program {
+	futile(&p, func(c *ledger.Case) bool { return !c.Training() }, training...)
+	futile(&p, (*ledger.Case).Training, use...)
+	return p
+}
+
+// half is a step in code with a number that is half of the reader's own value
+// where the advice would be no lower.
+func half(text string, told int, names ...string) func(*ledger.Case) []step.Step {
+	return func(c *ledger.Case) []step.Step {
+		n := told
+		if own := ledger.IntSetting(c, append(names, fact.OptionBatch)...); own > 1 && own <= told {
+			n = own / 2
+		}
+		return python(strings.ReplaceAll(text, "{n}", strconv.Itoa(n)))(c)
+	}
+}
