@@ -4,7 +4,7 @@
 package field
 
 import (
-	"maps"
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,6 +32,7 @@ func python(text string) func(*ledger.Case) []step.Step { return step.Paste("pyt
 // its use of it grows with, what cannot help, and what does, the best first.
 type shortage struct {
 	id, means, not string
+	headline       string // "" leaves it to the figures
 	said, unsaid   []string
 	fixes          []string
 	source         string
@@ -99,7 +100,7 @@ func cards(name string, card, ram []shortage) []cause.Card {
 	}
 	for _, s := range ram {
 		k := s.card(name, "ram")
-		k.Kinds, k.Cause, k.Weight, k.Headline, k.Figures = ramGone, cause.HostMemory, cause.Strong, "{ended}", ended
+		k.Kinds, k.Cause, k.Weight, k.Headline, k.Figures = ramGone, cause.HostMemory, cause.Strong, cmp.Or(s.headline, "{ended}"), ended
 		if k.If = func(c *ledger.Case) bool { return c.Asked.Bytes < 64*units.GiB }; s.whole { // one array of that size is another matter
 			k.If, k.Cause, k.Weight = nil, cause.OversizedAllocation, cause.Decisive
 		}
@@ -122,7 +123,7 @@ func (s shortage) card(name, of string) cause.Card {
 	if s.id != "" {
 		of = s.id
 	}
-	k := cause.Card{ID: name + "/" + of, Said: s.said, Unsaid: s.unsaid, Means: s.means, Not: s.not, Sources: []string{s.source}}
+	k := cause.Card{ID: name + "/" + of, Said: s.said, Unsaid: s.unsaid, Headline: s.headline, Means: s.means, Not: s.not, Sources: []string{s.source}}
 	for _, fix := range s.fixes {
 		cure := cause.Cure{Fix: fix}
 		if other := map[string]string{"raise_pagefile": "add_swap", "add_swap": "raise_pagefile"}[fix]; other != "" && slices.Contains(s.fixes, other) {
@@ -153,14 +154,31 @@ func remedies(card, ram []string) map[string][]cause.Remedy {
 
 // of completes a program with what holds for its shortages.
 func of(p program.Program, card, ram []shortage) program.Program {
-	card, ram = narrowed(&p, card), narrowed(&p, ram)
+	card, onCard := narrowed(card)
+	ram, inRAM := narrowed(ram)
 	fixes := func(of []shortage) []string {
 		if len(of) == 0 {
 			return nil
 		}
 		return of[len(of)-1].fixes // the last is the most general
 	}
-	p.Cards, p.Remedies = append(p.Cards, cards(p.Name, card, ram)...), remedies(fixes(card), fixes(ram))
+	own := cards(p.Name, card, ram)
+	p.Remedies = remedies(fixes(card), fixes(ram))
+	for i := range own {
+		for j, cure := range own[i].Cures {
+			own[i].Cures[j].If = unless(wordsOf(&own[i], onCard, inRAM)[cure.Fix], cure.If)
+		}
+	}
+	for id, all := range p.Remedies {
+		for i, m := range all {
+			words := onCard
+			if id == cause.HostMemory {
+				words = inRAM
+			}
+			all[i].If = unless(words[m.Fix], m.If)
+		}
+	}
+	p.Cards = append(p.Cards, own...)
 	if p.Language == "" {
 		p.Language = "python"
 	}
@@ -178,9 +196,10 @@ func noSum(*ledger.Case) *effect.Effect { return nil }
 // one is a single shortage.
 func one(s shortage) []shortage { return []shortage{s} }
 
-// narrowed completes those shortages whose words show a fix done.
-func narrowed(p *program.Program, all []shortage) []shortage {
-	all = slices.Clone(all)
+// narrowed completes those shortages whose words show a fix done, and returns
+// where that is so, by fix.
+func narrowed(all []shortage) ([]shortage, map[string][]string) {
+	all, words := slices.Clone(all), map[string][]string{}
 	for i, s := range all {
 		if s.done == nil {
 			continue
@@ -189,36 +208,27 @@ func narrowed(p *program.Program, all []shortage) []shortage {
 			all[i].means, all[i].not, all[i].source = general.means, general.not, general.source
 			all[i].fixes = slices.DeleteFunc(slices.Clone(general.fixes), func(f string) bool { return slices.Contains(s.done, f) })
 		}
-		futile(p, func(c *ledger.Case) bool { return c.Near(s.said...) }, s.done...)
-	}
-	return all
-}
-
-// futile says of fixes that they change nothing where a condition holds.
-func futile(p *program.Program, where func(*ledger.Case) bool, fixes ...string) {
-	p.Useless = maps.Clone(p.Useless)
-	if p.Useless == nil {
-		p.Useless = map[string]func(*ledger.Case) string{}
-	}
-	for _, fix := range fixes {
-		before := p.Useless[fix]
-		p.Useless[fix] = func(c *ledger.Case) string {
-			if where(c) {
-				return "The log shows that it changes nothing here."
-			}
-			if before != nil {
-				return before(c)
-			}
-			return ""
+		for _, fix := range s.done {
+			words[fix] = append(words[fix], s.said...)
 		}
 	}
+	return all, words
 }
 
-// but is a program some of whose fixes are for training, or for use alone.
-func but(p program.Program, training, use []string) program.Program {
-	futile(&p, func(c *ledger.Case) bool { return !c.Training() }, training...)
-	futile(&p, (*ledger.Case).Training, use...)
-	return p
+// wordsOf are those that show fixes done, for a card's kind of memory.
+func wordsOf(k *cause.Card, onCard, inRAM map[string][]string) map[string][]string {
+	if slices.Contains(k.Kinds, fact.CPUAlloc) {
+		return inRAM
+	}
+	return onCard
+}
+
+// unless is a condition that does not hold near one of the words.
+func unless(words []string, also func(*ledger.Case) bool) func(*ledger.Case) bool {
+	if words == nil {
+		return also
+	}
+	return when.All(also, func(c *ledger.Case) bool { return !c.Near(words...) })
 }
 
 // half is a step in code with a number that is half of the reader's own value

@@ -150,7 +150,7 @@ var (
 		Name: "autogluon", Shown: "AutoGluon", Work: "data", Edits: "code",
 		Proofs: []string{"autogluon/", "AutogluonModels/", "TabularPredictor", "MultiModalPredictor"},
 		Titles: map[string]string{"lower_num_workers": "For tables, fit one fold at a time, with fewer folds", "use_smaller_model": "For tables, exclude the models that need the most", "lower_batch_size": "For images and text, lower env.per_gpu_batch_size", "lower_context": "For images and text, use a smaller preset", "stream_dataset": "Use fewer rows or columns"},
-		Costs:  map[string]string{"lower_num_workers": "Slower; a little accuracy.", "use_smaller_model": "A little accuracy.", "lower_batch_size": "Slower.", "stream_dataset": "Some accuracy."},
+		Costs:  map[string]string{"lower_num_workers": "Slower; a little accuracy.", "use_smaller_model": "A little accuracy.", "lower_batch_size": "Slower.", "lower_context": "Some accuracy.", "stream_dataset": "Some accuracy."},
 		Steps: steps{
 			"lower_num_workers": python("predictor.fit(train, presets=\"good_quality\", num_bag_folds=5, num_stack_levels=0, dynamic_stacking=False,\n              ag_args_ensemble={\"fold_fitting_strategy\": \"sequential_local\"})   # by default folds run in parallel"),
 			"use_smaller_model": python("predictor.fit(train, excluded_model_types=[\"KNN\", \"RF\", \"XT\", \"NN_TORCH\"])   # forests take most RAM"),

@@ -154,13 +154,13 @@ var (
 		},
 		Sources: program.Sources{"ethminer/libethash-cuda/CUDAMiner.cpp": "DAG", "ethminer/ethminer/main.cpp": "--cu-devices", "https://github.com/trexminer/T-Rex": "-d", "https://github.com/Lolliedieb/lolMiner-releases": "--devices -gpus", "lolMiner-releases/README.md": "--algo --list-devices --keepfree --4g-alloc-size"},
 	}, []shortage{{
-		id: "short", said: []string{"free memory for DAG", "free GPU memory for DAG", "memory to place the DAG", "not enough free memory", "insufficient GPU memory", "memory required", "GPU memory is not enough"}, also: plainMemory, source: "ethminer/libethash-cuda/CUDAMiner.cpp",
+		id: "short", headline: "found less GPU memory than the DAG needs", said: []string{"free memory for DAG", "free GPU memory for DAG", "memory to place the DAG", "not enough free memory", "insufficient GPU memory", "memory required", "GPU memory is not enough"}, also: plainMemory, source: "ethminer/libethash-cuda/CUDAMiner.cpp",
 		means: "The miner compared both before it asked: the line says what the DAG needs and what this card has, or has free. Only memory of this card counts, so what another program or the display holds there has to go, or the DAG is too large for it.",
 		not:   "A larger page file, other cards, or overclocking.",
 		fixes: []string{"close_other_apps", "use_smaller_model", "select_gpu"},
 		done:  []string{"raise_pagefile"},
 	}, {
-		also:   plainMemory,
+		also: plainMemory, headline: "had no room on the card for the DAG",
 		means:  "The whole DAG must fit on the card, and it grows with every epoch. Display and driver take 100 to 700 MB. On Windows the driver also needs page file: with several cards as much as all of them have together.",
 		not:    "Overclocking or another pool.",
 		fixes:  []string{"close_other_apps", "raise_pagefile", "use_smaller_model", "select_gpu"},

@@ -16,7 +16,7 @@ var (
 		Costs:  map[string]string{"efficient_attention": "None.", "lower_batch_size": "Slower; the same result.", "lower_context": "No context beyond the cut.", "use_smaller_model": "Some accuracy.", "half_precision": "Hardly any loss."},
 		Steps: steps{
 			"efficient_attention": python("with torch.no_grad():\n    results = model(batch_tokens, repr_layers=[33])   # without return_contacts=True"),
-			"lower_batch_size":    say("For `extract.py` (esm-extract) use `--toks_per_batch 1024` (default 4096). In your own loop process one sequence at a time under `torch.no_grad()`, and move results to the CPU (`.cpu()`) at once."),
+			"lower_batch_size":    say("For `extract.py` (esm-extract) halve `--toks_per_batch` (default 4096; 1024 and less work, too). In your own loop process one sequence at a time under `torch.no_grad()`, and move results to the CPU (`.cpu()`) at once."),
 			"lower_context":       say("Use windows of 1022 residues with some overlap, or `--truncation_seq_length 1022` (the default of esm-extract)."),
 			"use_smaller_model":   say("Use `esm2_t33_650M_UR50D` (2.6 GB in 32 bit) instead of `t36_3B` (11 GB) or `t48_15B` (60 GB). For trials use t30_150M or t12_35M."),
 			"half_precision":      python("model = model.half().cuda()   # inference only; halves weights and activations"),
@@ -112,7 +112,7 @@ var (
 		means: "It computes in fp32, which needs twice as much as bf16, the default. The rest grows with the square of the tokens: residues, bases and ligand atoms.",
 		fixes: []string{"half_precision", "lower_context", "lower_parallel"},
 	}, {
-		id: "sample", said: []string{"--sample 1 ", "N_sample 1 ", "N_sample=1 "}, done: []string{"lower_parallel"},
+		id: "sample", said: []string{"--sample 1 -", "N_sample 1 -", "N_sample=1 -"}, done: []string{"lower_parallel"},
 	}, {
 		means:  "Residues, bases and ligand atoms are tokens. Their pairs grow with the square of the number of tokens, and attention over them with its cube unless it is split, which Protenix does for long inputs.",
 		not:    "Fewer cycles or steps: they run one after another in the same memory.",
