@@ -1,6 +1,10 @@
 package field
 
-import "github.com/oomdoc/oomdoc/rules/program"
+import (
+	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/step"
+)
 
 // replay is what agents that learn from memory have in common.
 const replay = "The replay buffer usually takes the most: steps x bytes per observation, twice that if the next observation is kept as well. A million frames of 84 x 84 x 4 bytes take 26.3 GiB, or 52.6 with the next ones. It fills step by step, so it can fail at the start or hours later."
@@ -17,7 +21,7 @@ var (
 		Name: "cleanrl", Shown: "CleanRL", Work: "data", Edits: "flags", Titles: bufferTitle, Costs: bufferCosts,
 		Proofs: []string{"cleanrl/", "cleanrl_utils/", "dqn_atari.py", "sac_continuous_action.py", "ppo_atari_envpool.py", "c51_atari.py", "sac_atari.py", "rainbow_atari.py", "ppg_procgen.py"},
 		Steps: steps{
-			"lower_batch_size":  say("Add `--buffer-size 200000` to your command (the Atari default is a million). One step of four 84 x 84 frames takes about 28 KB, so that is 5.3 GiB, or 10.5 if the next frames are kept too."),
+			"lower_batch_size":  say("Lower `--buffer-size` (the Atari default is a million). One step of four 84 x 84 frames takes about 28 KB: 200,000 steps are 5.3 GiB, or 10.5 if the next frames are kept too."),
 			"half_precision":    say("Set `optimize_memory_usage=True, handle_timeout_termination=False` where `ReplayBuffer` is created, as dqn_atari.py and c51_atari.py do. Each frame is then kept once."),
 			"lower_num_workers": say("For PPO lower `--num-envs` or `--num-steps`, and raise `--num-minibatches`: all steps of all environments stay on the GPU until the update."),
 			"lower_resolution":  say("Use grey 84 x 84 frames as bytes (uint8), and scale them in the network."),
@@ -62,12 +66,17 @@ var (
 			"lower_num_workers":             say("Add `--run.envs 4`: each environment is a process."),
 		},
 		Sources: program.Sources{"dreamerv3/dreamerv3/configs.yaml": "--replay.size --replay --jax.prealloc --jax --configs --batch_size --batch_length --run.envs --run"},
-	}, one(shortage{
+	}, []shortage{{
+		id: "small", said: []string{"size12m", "size1m"}, done: []string{"use_smaller_model"}, source: "dreamerv3/dreamerv3/configs.yaml",
+		means: "The model is a small one already. What is left grows with batch_size x batch_length and the size of the images; other runs on the GPU, of which JAX takes 75 %, come on top.",
+		not:   "A smaller replay buffer: it is in RAM.",
+		fixes: []string{"lower_context", "limit_framework_preallocation", "kill_stale_process"},
+	}, {
 		means:  "Memory grows with batch_size x batch_length x model size. Newer versions use the 200M model by default, which needs a GPU with 16 GB or more.",
 		not:    "A smaller replay buffer: it is in RAM.",
 		fixes:  []string{"use_smaller_model", "lower_context", "limit_framework_preallocation", "kill_stale_process"},
 		source: "dreamerv3/dreamerv3/configs.yaml",
-	}), one(shortage{means: "The replay buffer usually takes the most: up to `replay.size` steps (default 5 million). With frames of 64 x 64 x 3 (12 KB) that is 57 GiB when it is full, after hours. The environments' processes come on top.", fixes: []string{"lower_batch_size", "lower_num_workers", "add_swap"}, source: "dreamerv3/dreamerv3/configs.yaml"}))
+	}}, one(shortage{means: "The replay buffer usually takes the most: up to `replay.size` steps (default 5 million). With frames of 64 x 64 x 3 (12 KB) that is 57 GiB when it is full, after hours. The environments' processes come on top.", fixes: []string{"lower_batch_size", "lower_num_workers", "add_swap"}, source: "dreamerv3/dreamerv3/configs.yaml"}))
 
 	MuZero = of(program.Program{
 		Name: "muzero-general", Shown: "MuZero General", Work: "data", Edits: "code", Titles: bufferTitle, Costs: bufferCosts,
@@ -97,11 +106,15 @@ var (
 			"restart_session":  say("Look for runs that did not end in `nvidia-smi`: a simulation keeps its memory until its process is gone."),
 		},
 		Sources: program.Sources{"legged_gym/legged_gym/utils/helpers.py": "--num_envs --headless", "legged_gym/legged_gym/envs/base/legged_robot_config.py": "num_steps_per_env num_mini_batches mesh_type num_rows num_cols"},
-	}, one(shortage{
+	}, []shortage{{
+		id: "simulation", outside: true, source: "legged_gym/legged_gym/envs/base/legged_robot_config.py",
+		means: "Most of what is in use outside PyTorch is usually the simulation of the same process: PhysX keeps bodies, contacts and terrain of all environments there. If `nvidia-smi` lists another process, that one counts first.",
+		fixes: []string{"lower_batch_size", "kill_stale_process", "lower_resolution"},
+	}, {
 		means:  "Physics, contacts and terrain of all environments are on the GPU, beside PyTorch, plus num_envs x num_steps_per_env observations. PhysX's buffers do not appear in PyTorch's figures.",
 		fixes:  []string{"lower_batch_size", "kill_stale_process", "lower_context", "lower_resolution"},
 		source: "legged_gym/legged_gym/envs/base/legged_robot_config.py",
-	}), nil)
+	}}, nil)
 
 	RLGames = of(program.Program{
 		Name: "rl_games", Shown: "rl_games", Work: "science", Edits: "flags",
@@ -113,11 +126,15 @@ var (
 			"lower_context":    say("Lower `train.params.config.minibatch_size`, for example to 4096 (it must divide num_actors x horizon_length), and use a shorter `horizon_length`."),
 		},
 		Sources: program.Sources{"rl_games/README.md": "minibatch_size horizon_length num_actors", "IsaacLab/scripts/reinforcement_learning/rl_games/train.py": "--num_envs --headless"},
-	}, one(shortage{
+	}, []shortage{{
+		id: "simulation", outside: true, source: "rl_games/README.md",
+		means: "Most of what is in use outside PyTorch is usually the simulation of the same process: PhysX keeps bodies, contacts and cameras of all environments there. If `nvidia-smi` lists another process, that one counts first.",
+		fixes: []string{"lower_batch_size", "kill_stale_process", "lower_context"},
+	}, {
 		means:  "num_actors x horizon_length observations are on the GPU, beside the simulation of all environments. The update works on `minibatch_size` of them. Images as observations multiply all of that.",
 		fixes:  []string{"lower_batch_size", "lower_context", "kill_stale_process"},
 		source: "rl_games/README.md",
-	}), nil)
+	}}, nil)
 
 	ScVI = of(program.Program{
 		Name: "scvi-tools", Work: "science", Edits: "code",
@@ -125,7 +142,7 @@ var (
 		Titles: map[string]string{"lower_batch_size": "Lower the batch size", "use_smaller_model": "Use fewer genes (highly variable ones)", "fix_shape": "Request fewer genes and one sample", "half_precision": "Keep the counts sparse"},
 		Costs:  map[string]string{"lower_batch_size": "Slower.", "use_smaller_model": "Genes that hardly vary are left out.", "fix_shape": "Only those genes.", "half_precision": "None."},
 		Steps: steps{
-			"lower_batch_size":  python("model.train(batch_size=64)   # default 128; also get_latent_representation(batch_size=...) and the like"),
+			"lower_batch_size":  half("model.train(batch_size={n})   # default 128; also get_latent_representation(batch_size=...) and the like", 64, "batch_size"),
 			"use_smaller_model": python("sc.pp.highly_variable_genes(adata, n_top_genes=3000, flavor=\"seurat_v3\", layer=\"counts\", subset=True)   # before setup_anndata"),
 			"fix_shape":         python("expr = model.get_normalized_expression(gene_list=genes, n_samples=1, return_numpy=True)   # genes: your own list; cells in parts by indices="),
 			"half_precision":    python("adata.layers[\"counts\"] = scipy.sparse.csr_matrix(adata.layers[\"counts\"], dtype=\"float32\")"),
@@ -136,11 +153,17 @@ var (
 		not:    "Fewer cells: they are processed in batches.",
 		fixes:  []string{"lower_batch_size", "kill_stale_process", "use_smaller_model"},
 		source: "scvi-tools/src/scvi/_settings.py",
-	}), one(shortage{
+	}), []shortage{{
+		id: "expression", said: []string{"in get_normalized_expression", "in posterior_predictive_sample", "in differential_expression"}, source: "scvi-tools/src/scvi/model/base/_rnamixin.py", whole: true,
+		means: "This call makes a dense table of cells x genes, times `n_samples`: 100,000 x 20,000 x 4 bytes are 7.45 GiB, and storing it in `adata` is a copy. Ask for the genes that you need, for some of the cells at a time.",
+		not:   "A smaller `batch_size`: the result stays as large.",
+		fixes: []string{"fix_shape", "use_smaller_model", "add_swap"},
+		done:  []string{"lower_batch_size", "kill_stale_process"},
+	}, {
 		means:  "Normalised expression, imputation and differential tests create a dense table of cells x genes, times `n_samples`: 100,000 x 20,000 x 4 bytes are 7.45 GiB, and the result is a copy. Sparse counts are small by comparison.",
 		fixes:  []string{"fix_shape", "use_smaller_model", "half_precision", "add_swap"},
 		source: "scvi-tools/src/scvi/model/base/_rnamixin.py",
-	}))
+	}})
 
 	ScGPT = of(program.Program{
 		Name: "scgpt", Shown: "scGPT", Work: "science", Edits: "code",
@@ -148,7 +171,7 @@ var (
 		Titles: map[string]string{"lower_batch_size": "Lower the batch size", "lower_context": "Use fewer genes per cell (max_length)", "efficient_attention": "Use fused attention (flash-attn)"},
 		Costs:  map[string]string{"lower_batch_size": "Slower.", "lower_context": "Weakly expressed genes are left out.", "efficient_attention": "flash-attn below 2 must be built."},
 		Steps: steps{
-			"lower_batch_size":    python("scg.tasks.embed_data(adata, model_dir, batch_size=16)   # default 64; in the examples: config.batch_size"),
+			"lower_batch_size":    half("scg.tasks.embed_data(adata, model_dir, batch_size={n})   # default 64; in the examples: config.batch_size", 16, "batch_size"),
 			"lower_context":       say("Use `max_length=600` (default 1200), or 1200 highly variable genes instead of 3000. Each gene is a token, and attention grows with the square of their number."),
 			"efficient_attention": say("Set `use_fast_transformer=True` with flash-attn 1.0.x installed. Without it each layer keeps the full score matrix."),
 		},
@@ -162,24 +185,52 @@ var (
 
 	Basecaller = of(program.Program{
 		Name: "basecaller", Shown: "The basecaller", Work: "science", Edits: "flags",
-		Proofs:   []string{"bonito/", "medaka/", "dorado basecaller", "dorado duplex", "dorado/", "[dorado]", "guppy_basecaller", "medaka_consensus", "DoradoBasecaller"},
+		Proofs:   []string{"bonito/", "medaka/", "dorado basecaller", "dorado duplex", "dorado aligner", "dorado/", "[dorado]", "guppy_basecaller", "medaka_consensus", "DoradoBasecaller"},
 		Commands: []string{"dorado", "bonito", "medaka", "medaka_consensus", "guppy_basecaller"},
 		Titles:   map[string]string{"lower_batch_size": "Lower the batch size", "use_smaller_model": "Use a faster model (hac, fast)", "cpu_offload": "Run it on the CPU"},
 		Costs:    map[string]string{"lower_batch_size": "Slower; the same calls.", "use_smaller_model": "Less accuracy.", "cpu_offload": "Much slower."},
 		Steps: steps{
-			"lower_batch_size":  say("dorado: `dorado basecaller --batchsize 64` (`-b`; automatic by default), less for duplex and `--modified-bases`. bonito: `--batchsize 64`, or `bonito train --batch 16 --grad-accum-split 4`. medaka: `medaka_consensus -b 50` (default 100). Guppy: `--gpu_runners_per_device 2 --chunks_per_runner 128`."),
+			"lower_batch_size":  basecallBatch,
 			"use_smaller_model": say("Use `hac` or `fast` instead of `sup`, which takes several times the memory."),
 			"cpu_offload":       say("medaka: put `CUDA_VISIBLE_DEVICES=` in front of the command. dorado: `-x cpu`, only with the fast models."),
 		},
 		Sources: program.Sources{"dorado/dorado/cli/cli_lib/basecaller.cpp": "--batchsize -b -x --modified-bases", "bonito/bonito/cli/basecaller.py": "--batchsize", "bonito/bonito/cli/train.py": "--batch --grad-accum-split", "medaka/scripts/medaka_consensus": "-b CUDA_VISIBLE_DEVICES", "https://community.nanoporetech.com/docs/prepare/library_prep_protocols/Guppy-protocol": "--gpu_runners_per_device --chunks_per_runner"},
-	}, one(shortage{
+	}, []shortage{{
+		id: "consensus", said: []string{"medaka_consensus", "medaka consensus", "medaka inference", "medaka/"}, source: "medaka/scripts/medaka_consensus",
+		means: "medaka runs its network on `-b` pieces of the draft at once (default 100). A basecaller on the same GPU is the other usual reason.",
+		not:   "Fewer reads or threads (`-t`): the pieces stay as large.",
+		fixes: []string{"lower_batch_size", "kill_stale_process", "cpu_offload"},
+		done:  []string{"use_smaller_model"},
+	}, {
+		id: "dorado", said: []string{"dorado basecaller", "dorado duplex"}, source: "dorado/dorado/cli/cli_lib/basecaller.cpp",
+		means: "Dorado measures the free memory when it starts and picks the batch by it, unless `--batchsize` says otherwise. A program that takes GPU memory later (MinKNOW, a second basecaller, the desktop) makes it fail in the middle. sup needs several times as much as fast.",
+		not:   "Fewer reads: they are processed in batches.",
+		fixes: []string{"lower_batch_size", "kill_stale_process", "use_smaller_model"},
+	}, {
 		means:  "Memory grows with the batch size and the model (fast, hac and sup, in rising order). Dorado measures the free memory when it starts. So a program that takes GPU memory later (MinKNOW, a second basecaller, the desktop) makes it fail in the middle.",
 		not:    "Fewer reads: they are processed in batches.",
 		fixes:  []string{"lower_batch_size", "kill_stale_process", "use_smaller_model", "cpu_offload"},
 		source: "bonito/bonito/cli/basecaller.py",
-	}), one(shortage{
+	}}, []shortage{{
+		id: "index", said: []string{"dorado aligner", "loading index", "--reference "}, source: "dorado/dorado/cli/cli_lib/basecaller.cpp",
+		means: "Alignment keeps the index of the reference in RAM: 12 GB and more for human. A full GPU raises an error instead.",
+		not:   "A smaller `--batchsize`: it saves GPU memory.",
+		fixes: []string{"raise_memory_limit", "add_swap", "close_other_apps"},
+		done:  []string{"lower_batch_size"},
+	}, {
 		means:  "Reads wait in RAM between disk, GPU and output. Alignment also keeps its index there (`--reference`: 12 GB and more for human), and duplex the pairs of reads.",
 		fixes:  []string{"lower_batch_size", "raise_memory_limit", "add_swap"},
 		source: "dorado/dorado/cli/cli_lib/basecaller.cpp",
-	}))
+	}})
 )
+
+// basecallBatch is the batch of the program that the log shows.
+func basecallBatch(c *ledger.Case) []step.Step {
+	switch {
+	case c.Near("medaka_consensus", "medaka consensus", "medaka inference", "medaka/"):
+		return say("`medaka_consensus -b 50` (default 100), then 20.")(c)
+	case c.Near("dorado basecaller", "dorado duplex"):
+		return say("`--batchsize 64` (`-b`; automatic by default), less for duplex and `--modified-bases`.")(c)
+	}
+	return say("dorado: `--batchsize 64` (`-b`; automatic by default), less for duplex and `--modified-bases`. bonito: `--batchsize 64`, or `bonito train --batch 16 --grad-accum-split 4`. Guppy: `--gpu_runners_per_device 2 --chunks_per_runner 128`.")(c)
+}

@@ -9,13 +9,14 @@ var (
 		Name: "cellpose", Shown: "Cellpose", Work: "vision", Edits: "code",
 		Proofs:   []string{"cellpose/models.py", "cellpose/core.py", "cellpose/dynamics.py", "cellpose/__main__.py", "cellpose/resnet_torch.py", "cellpose/vit_sam.py", "cellpose/gui/"},
 		Commands: []string{"cellpose"},
-		Titles:   map[string]string{"lower_batch_size": "Lower the batch size (batch_size=1)", "lower_resolution": "Bin or crop the image", "cpu_offload": "Run this image on the CPU", "stream_dataset": "Segment the volume plane by plane"},
-		Costs:    map[string]string{"lower_batch_size": "Slower; the same masks.", "lower_resolution": "Thin edges may be lost.", "cpu_offload": "Slower.", "stream_dataset": "Cells are joined between planes by overlap."},
+		Titles:   map[string]string{"lower_batch_size": "Lower the batch size (batch_size=1)", "lower_resolution": "Bin or crop the image", "cpu_offload": "Run this image on the CPU", "stream_dataset": "Segment the volume plane by plane", "use_smaller_model": "Use version 3, with its smaller network"},
+		Costs:    map[string]string{"lower_batch_size": "Slower; the same masks.", "lower_resolution": "Thin edges may be lost.", "cpu_offload": "Slower.", "stream_dataset": "Cells are joined between planes by overlap.", "use_smaller_model": "Other masks; its models cannot be mixed with those of version 4."},
 		Steps: steps{
-			"lower_batch_size": say("Use `model.eval(img, batch_size=1)` (default 8 tiles), or `--batch_size 1` on the command line. For training: `--train_batch_size 1` (default 8 before version 4)."),
-			"lower_resolution": say("A quarter of the pixels takes a quarter of the memory. Also check `diameter`: below 30 it enlarges the image by 30 / diameter. 15 means four times the pixels, in 3D eight times the voxels."),
-			"cpu_offload":      say("Use `CellposeModel(gpu=False)` for this image. In the GUI turn off \"use GPU\"."),
-			"stream_dataset":   say("For 3D use `do_3D=False, stitch_threshold=0.4` instead of `do_3D=True` (command line: `--stitch_threshold 0.4` without `--do_3D`)."),
+			"use_smaller_model": say("If it is version 4: `pip install \"cellpose<4\"` in a new environment, then the model \"cyto3\"."),
+			"lower_batch_size":  say("Use `model.eval(img, batch_size=1)` (default 8 tiles), or `--batch_size 1` on the command line. For training: `--train_batch_size 1` (default 8 before version 4)."),
+			"lower_resolution":  say("A quarter of the pixels takes a quarter of the memory. Also check `diameter`: below 30 it enlarges the image by 30 / diameter. 15 means four times the pixels, in 3D eight times the voxels."),
+			"cpu_offload":       say("Use `CellposeModel(gpu=False)` for this image. In the GUI turn off \"use GPU\"."),
+			"stream_dataset":    say("For 3D use `do_3D=False, stitch_threshold=0.4` instead of `do_3D=True` (command line: `--stitch_threshold 0.4` without `--do_3D`)."),
 		},
 		Sources: program.Sources{"cellpose/cellpose/cli.py": "--batch_size --train_batch_size --diameter --do_3D --stitch_threshold"},
 	}, []shortage{{
@@ -23,6 +24,16 @@ var (
 		means: "The network is done. What failed is the next step, which follows the flows to the centres of the cells. It keeps 32-bit arrays of all pixels of the image or volume at once, whatever the batch size.",
 		not:   "A smaller `batch_size`: the tiles are done.",
 		fixes: []string{"lower_resolution", "stream_dataset", "cpu_offload"},
+	}, {
+		id: "training", said: []string{"cellpose/train.py", "in train_seg"}, source: "cellpose/cellpose/train.py",
+		means: "In training a batch is crops of 224 or 256 pixels, whatever the size of the images, and every layer's results are kept for the gradients. Version 4 (Cellpose-SAM) trains a network some fifty times as large as version 3's.",
+		not:   "Smaller images: only crops of them are used.",
+		fixes: []string{"lower_batch_size", "use_smaller_model", "kill_stale_process"},
+		done:  []string{"lower_resolution", "cpu_offload", "stream_dataset"},
+	}, {
+		id: "sam", said: []string{"cellpose/vit_sam.py"}, source: "cellpose/cellpose/vit_sam.py",
+		means: "Version 4 (Cellpose-SAM) runs a vision transformer of some 300 million weights on tiles of 256 x 256 pixels, `batch_size` of them at once. The networks of version 3 have a few million.",
+		fixes: []string{"lower_batch_size", "kill_stale_process", "use_smaller_model", "cpu_offload"},
 	}, {
 		means:  "The network works on tiles of 256 x 256 pixels, `batch_size` of them at once. Version 4 (Cellpose-SAM) is a much larger network than earlier ones: 8 tiles take several GB.",
 		fixes:  []string{"lower_batch_size", "kill_stale_process", "lower_resolution", "cpu_offload"},
@@ -61,19 +72,26 @@ var (
 		Name: "sleap", Shown: "SLEAP", Work: "vision", Edits: "flags",
 		Proofs:   []string{"sleap/nn/", "sleap/gui/", "sleap/io/", "INFO:sleap.", "sleap-train", "sleap-track", "sleap_nn/"},
 		Commands: []string{"sleap-train", "sleap-track", "sleap-label"},
-		Titles:   map[string]string{"lower_batch_size": "Lower the batch size", "lower_resolution": "Scale the images down (\"Input Scaling\")", "use_smaller_model": "Use a smaller network"},
-		Costs:    map[string]string{"lower_batch_size": "Slower.", "lower_resolution": "Fine parts may be lost.", "use_smaller_model": "Some accuracy."},
+		Titles:   map[string]string{"lower_batch_size": "Lower the batch size", "lower_resolution": "Scale the images down (\"Input Scaling\")", "use_smaller_model": "Use a smaller network", "stream_dataset": "Do not preload the frames", "lower_context": "Track the video in parts"},
+		Costs:    map[string]string{"stream_dataset": "Slower.", "lower_context": "Parts to join.", "lower_batch_size": "Slower.", "lower_resolution": "Fine parts may be lost.", "use_smaller_model": "Some accuracy."},
 		Steps: steps{
 			"lower_batch_size":  say("Training: set \"Batch Size\" to 2 or 1 in the dialogue (`optimization.batch_size`). Tracking: `sleap-track --batch_size 1` (default 4)."),
 			"lower_resolution":  say("Set \"Input Scaling\" to 0.5 in the training dialogue (`data.preprocessing.input_scaling`): that takes a quarter of the memory. For top-down models scale only the centroid model, which sees the whole frame."),
 			"use_smaller_model": say("Use fewer \"Filters\" (16 instead of 32), a filters rate of 1.5, or a max stride of 16."),
+			"stream_dataset":    say("Training: export the profile and set `preload_data` to false under `optimization` in its JSON."),
+			"lower_context":     say("Tracking: `sleap-track --frames 0-9999`, then the next part."),
 		},
-		Sources: program.Sources{"sleap/sleap/nn/inference.py": "--batch_size", "sleap/sleap/config/training_editor_form.yaml": "optimization.batch_size data.preprocessing.input_scaling"},
+		Sources: program.Sources{"sleap/sleap/nn/config/optimization.py": "preload_data", "sleap/sleap/nn/inference.py": "--batch_size --frames", "sleap/sleap/config/training_editor_form.yaml": "optimization.batch_size data.preprocessing.input_scaling"},
 	}, one(shortage{
 		means:  "Memory grows with pixels x filters x batch size. Bottom-up and centroid models see the whole frame, at \"Input Scaling\" times its size.",
 		fixes:  []string{"lower_batch_size", "lower_resolution", "kill_stale_process", "use_smaller_model"},
 		source: "sleap/sleap/config/training_editor_form.yaml",
-	}), nil)
+	}), one(shortage{
+		means:  "Training loads all labelled frames into RAM first (`preload_data`), at full size, in 32 bit where they are scaled. Tracking keeps the predictions of all frames until it saves them.",
+		not:    "A smaller batch: it saves GPU memory.",
+		fixes:  []string{"stream_dataset", "lower_resolution", "lower_context", "add_swap"},
+		source: "sleap/sleap/nn/config/optimization.py",
+	}))
 
 	// Kilosort sorts spikes; version 4 is in Python, those before in MATLAB.
 	Kilosort = of(program.Program{
@@ -83,7 +101,7 @@ var (
 		Costs:  map[string]string{"lower_batch_size": "Slower.", "empty_cache": "Slower.", "lower_resolution": "Usually no loss.", "use_smaller_model": "Usually no loss at the probe's own spacing.", "stream_dataset": "Units must be matched between the parts.", "upgrade_version": "A few minutes."},
 		Steps: steps{
 			"upgrade_version":   say("If it is version 4.1.0 to 4.1.2 (its first lines say so), run `pip install --upgrade kilosort`."),
-			"lower_batch_size":  python("settings[\"batch_size\"] = 30000   # samples: 1 s at 30 kHz; default 60000"),
+			"lower_batch_size":  half("settings[\"batch_size\"] = {n}   # samples; 30000: 1 s at 30 kHz; default 60000", 30000, "batch_size"),
 			"empty_cache":       python("run_kilosort(settings, clear_cache=True)   # GUI: \"Clear PyTorch Cache\""),
 			"lower_resolution":  python("settings.update(cluster_downsampling=20, max_cluster_subset=25000)   # 4.1.0 to 4.1.2 had downsampling 1: update, or set it"),
 			"stream_dataset":    python("settings.update(tmin=0, tmax=7200)   # seconds; the units of the parts then have to be matched"),

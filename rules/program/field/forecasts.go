@@ -81,7 +81,7 @@ var (
 		Titles: map[string]string{"lower_batch_size": "Lower the batch size", "lower_context": "Use a shorter encoder (max_encoder_length)", "use_smaller_model": "Use a narrower model (hidden_size)", "stream_dataset": "Use fewer windows and columns", "cpu_offload": "Predict without raw outputs"},
 		Costs:  map[string]string{"lower_batch_size": "Slower.", "lower_context": "The model sees less history.", "use_smaller_model": "Some accuracy.", "stream_dataset": "Older data are left out.", "cpu_offload": "No attention weights in the result."},
 		Steps: steps{
-			"lower_batch_size":  python("loader = training.to_dataloader(train=True, batch_size=32, num_workers=0)   # less than now; examples give validation ten times as much"),
+			"lower_batch_size":  half("loader = training.to_dataloader(train=True, batch_size={n}, num_workers=0)   # less than now; examples give validation ten times as much", 32, "batch_size"),
 			"lower_context":     say("Lower `max_encoder_length`: attention and LSTM of TFT keep every step."),
 			"use_smaller_model": say("For TFT: `hidden_size=16, hidden_continuous_size=8, attention_head_size=1`."),
 			"stream_dataset":    say("Use `randomize_length=None`, a larger `min_encoder_length`, and no columns that repeat others. Use float32 and category types in the data frame."),
@@ -89,11 +89,16 @@ var (
 			"cpu_offload":       say("Use `model.predict(loader, return_x=False, mode=\"prediction\")` with a small batch. Mode \"raw\" keeps the outputs of all windows."),
 		},
 		Sources: program.Sources{"pytorch-forecasting/pytorch_forecasting/data/timeseries/_timeseries.py": "to_dataloader max_encoder_length", "pytorch-forecasting/docs/source/getting-started.rst": "batch_size num_workers hidden_size"},
-	}, one(shortage{
+	}, []shortage{{
+		id: "raw", said: []string{"mode=\"raw\"", "mode='raw'"}, source: "pytorch-forecasting/docs/source/getting-started.rst",
+		means: "`predict` in mode \"raw\" keeps attention, variable weights and inputs of every window on the GPU, and joins them at the end. Without the network's work of one batch that alone can fill it.",
+		not:   "A smaller batch alone: all results are joined at the end.",
+		fixes: []string{"cpu_offload", "lower_batch_size", "stream_dataset"},
+	}, {
 		means:  "Memory grows with batch size x encoder length x `hidden_size` x variables: TFT has a network for each variable. Predictions in mode \"raw\" keep attention and weights of every window.",
 		fixes:  []string{"lower_batch_size", "use_smaller_model", "kill_stale_process", "lower_context"},
 		source: "pytorch-forecasting/docs/source/getting-started.rst",
-	}), one(shortage{
+	}}, one(shortage{
 		means:  "TimeSeriesDataSet keeps the table as tensors, and an index with a row for each possible window. Each loader worker has its own copy. `predict` keeps the outputs of all windows.",
 		fixes:  []string{"lower_num_workers", "stream_dataset", "cpu_offload"},
 		source: "pytorch-forecasting/pytorch_forecasting/data/timeseries/_timeseries.py",
@@ -105,7 +110,7 @@ var (
 		Titles: map[string]string{"lower_batch_size": "Lower the batch size and the sample paths", "lower_context": "Use a shorter context"},
 		Costs:  map[string]string{"lower_batch_size": "Slower; coarser quantiles.", "lower_context": "The model sees less history."},
 		Steps: steps{
-			"lower_batch_size": python("estimator = DeepAREstimator(prediction_length=24, freq=\"H\", batch_size=8, num_parallel_samples=20)   # your own estimator; default 32 and 100"),
+			"lower_batch_size": half("estimator = DeepAREstimator(prediction_length=24, freq=\"H\", batch_size={n}, num_parallel_samples=20)   # your own estimator; default 32 and 100", 8, "batch_size"),
 			"lower_context":    say("Lower `context_length`. The longest lag of `lags_seq` is added to it."),
 		},
 		Sources: program.Sources{"gluonts/src/gluonts/torch/model/deepar/estimator.py": "batch_size num_parallel_samples context_length lags_seq"},
@@ -144,20 +149,32 @@ var (
 	AutoGluon = of(program.Program{
 		Name: "autogluon", Shown: "AutoGluon", Work: "data", Edits: "code",
 		Proofs: []string{"autogluon/", "AutogluonModels/", "TabularPredictor", "MultiModalPredictor"},
-		Titles: map[string]string{"lower_num_workers": "For tables, fit one fold at a time, with fewer folds", "use_smaller_model": "For tables, exclude the models that need the most", "lower_batch_size": "For images and text, lower env.per_gpu_batch_size", "stream_dataset": "Use fewer rows or columns"},
-		Costs:  map[string]string{"lower_num_workers": "Slower; a little accuracy.", "use_smaller_model": "A little accuracy.", "lower_batch_size": "Slower.", "stream_dataset": "Some accuracy."},
+		Titles: map[string]string{"lower_num_workers": "For tables, fit one fold at a time, with fewer folds", "use_smaller_model": "For tables, exclude the models that need the most", "lower_batch_size": "For images and text, lower env.per_gpu_batch_size", "lower_context": "For images and text, use a smaller preset", "stream_dataset": "Use fewer rows or columns"},
+		Costs:  map[string]string{"lower_num_workers": "Slower; a little accuracy.", "use_smaller_model": "A little accuracy.", "lower_batch_size": "Slower.", "lower_context": "Some accuracy.", "stream_dataset": "Some accuracy."},
 		Steps: steps{
 			"lower_num_workers": python("predictor.fit(train, presets=\"good_quality\", num_bag_folds=5, num_stack_levels=0, dynamic_stacking=False,\n              ag_args_ensemble={\"fold_fitting_strategy\": \"sequential_local\"})   # by default folds run in parallel"),
 			"use_smaller_model": python("predictor.fit(train, excluded_model_types=[\"KNN\", \"RF\", \"XT\", \"NN_TORCH\"])   # forests take most RAM"),
+			"lower_context":     python("predictor = MultiModalPredictor(label=\"label\", presets=\"medium_quality\")   # your own label"),
 			"lower_batch_size":  python("predictor.fit(train, hyperparameters={\"env.per_gpu_batch_size\": 2, \"env.num_workers\": 2})   # MultiModalPredictor only: default 8; env.batch_size stays, by accumulation"),
 			"stream_dataset":    say("Use `train.sample(200_000)`, numbers as float32, and no text or id columns."),
 		},
 		Sources: program.Sources{"autogluon/multimodal/src/autogluon/multimodal/configs/env/default.yaml": "per_gpu_batch_size num_workers", "autogluon/tabular/src/autogluon/tabular/predictor/predictor.py": "excluded_model_types num_bag_folds ag_args_ensemble", "autogluon/core/src/autogluon/core/models/abstract/_auxiliary_params.py": "max_memory_usage_ratio"},
-	}, one(shortage{
+	}, []shortage{{
+		id: "images", said: []string{"autogluon/multimodal/", "MultiModalPredictor("}, source: "autogluon/multimodal/src/autogluon/multimodal/configs/env/default.yaml",
+		means: "MultiModalPredictor fine-tunes a transformer, with `env.per_gpu_batch_size` samples at once (default 8). The preset decides how large that model is.",
+		not:   "A smaller `env.batch_size`: it only sets how many steps are added up.",
+		fixes: []string{"lower_batch_size", "lower_context", "kill_stale_process"},
+		done:  []string{"lower_num_workers", "use_smaller_model"},
+	}, {
+		id: "tables", said: []string{"_BAG_L", "autogluon/tabular/", "TabularPredictor("}, source: "autogluon/tabular/src/autogluon/tabular/predictor/predictor.py",
+		means: "With tables several folds can share a GPU at once, or one model is large, such as TabPFN. AutoGluon skips a model that failed and goes on with the others: then the result only lacks that model.",
+		fixes: []string{"lower_num_workers", "use_smaller_model", "kill_stale_process"},
+		done:  []string{"lower_batch_size", "lower_context"},
+	}, {
 		means:  "With tables several folds or models can share a GPU, or one model is large, such as TabPFN. With images and text, `env.per_gpu_batch_size` samples of a fine-tuned transformer fill it.",
 		fixes:  []string{"lower_batch_size", "lower_num_workers", "kill_stale_process", "use_smaller_model"},
 		source: "autogluon/multimodal/src/autogluon/multimodal/configs/env/default.yaml",
-	}), one(shortage{
+	}}, one(shortage{
 		means:  "By default the folds run in parallel processes (Ray), each with a copy of the table and its model. Random forests and KNN need the most. AutoGluon skips models that would not fit by its own estimate, but in a container it may not see the limit.",
 		not:    "`max_memory_usage_ratio` above 1: it only lifts that guard.",
 		fixes:  []string{"lower_num_workers", "use_smaller_model", "stream_dataset", "raise_memory_limit"},

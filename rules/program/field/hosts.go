@@ -95,6 +95,7 @@ var (
 		},
 		Sources: program.Sources{"xarray/doc/user-guide/dask.md": "chunks", "dask/dask/threaded.py": "num_workers"},
 	}, nil, one(shortage{
+		whole:  true,
 		means:  "Without `chunks=` a computation, `.load()` or `.values` reads the whole variable at its unpacked size. Arrays whose coordinates do not match are aligned or broadcast, which can make them far larger. So can rolling windows made by `construct`.",
 		fixes:  []string{"stream_dataset", "half_precision", "lower_num_workers"},
 		source: "xarray/doc/user-guide/dask.md",
@@ -111,11 +112,16 @@ var (
 			"lower_mem_fraction": say("`gdalwarp -cutline area.gpkg -crop_to_cutline -wm 500 --config GDAL_CACHEMAX 512 in.tif out.tif`. For mosaics use `gdalbuildvrt all.vrt *.tif`, then `gdal_translate`, instead of `rasterio.merge`, which keeps the whole result in RAM."),
 		},
 		Sources: program.Sources{"rasterio/docs/topics/concurrency.rst": "block_windows window", "rasterio/docs/topics/overviews.rst": "out_shape", "https://gdal.org/en/stable/programs/gdalwarp.html": "-wm --config GDAL_CACHEMAX -tr -r -cutline -crop_to_cutline"},
-	}, nil, one(shortage{
+	}, nil, []shortage{{
+		id: "merge", said: []string{"rasterio/merge.py"}, source: "rasterio/rasterio/merge.py", whole: true,
+		means: "`rasterio.merge` makes one array of the extent of all tiles together at the finest of their resolutions: two distant tiles include everything between them, and one coordinate system in degrees among metres makes the extent absurd.",
+		fixes: []string{"lower_mem_fraction", "lower_resolution"},
+	}, {
+		whole:  true,
 		means:  "Reading a whole raster takes bands x height x width in one array. Floats (NDVI, reprojection) take two to eight times as much as 8 or 16 bit. `merge` and `mask` keep the whole extent, so two distant tiles include everything between them.",
 		fixes:  []string{"lower_resolution", "stream_dataset", "lower_mem_fraction"},
 		source: "rasterio/docs/topics/concurrency.rst",
-	}))
+	}})
 
 	Miner = of(program.Program{
 		Cards: []cause.Card{{
@@ -148,6 +154,13 @@ var (
 		},
 		Sources: program.Sources{"ethminer/libethash-cuda/CUDAMiner.cpp": "DAG", "ethminer/ethminer/main.cpp": "--cu-devices", "https://github.com/trexminer/T-Rex": "-d", "https://github.com/Lolliedieb/lolMiner-releases": "--devices -gpus", "lolMiner-releases/README.md": "--algo --list-devices --keepfree --4g-alloc-size"},
 	}, []shortage{{
+		id: "short", headline: "found less GPU memory than the DAG needs", said: []string{"free memory for DAG", "free GPU memory for DAG", "memory to place the DAG", "not enough free memory", "insufficient GPU memory", "memory required", "GPU memory is not enough"}, also: plainMemory, source: "ethminer/libethash-cuda/CUDAMiner.cpp",
+		means: "The miner compared both before it asked: the line says what the DAG needs and what this card has, or has free. Only memory of this card counts, so what another program or the display holds there has to go, or the DAG is too large for it.",
+		not:   "A larger page file, other cards, or overclocking.",
+		fixes: []string{"close_other_apps", "use_smaller_model", "select_gpu"},
+		done:  []string{"raise_pagefile"},
+	}, {
+		also: plainMemory, headline: "had no room on the card for the DAG",
 		means:  "The whole DAG must fit on the card, and it grows with every epoch. Display and driver take 100 to 700 MB. On Windows the driver also needs page file: with several cards as much as all of them have together.",
 		not:    "Overclocking or another pool.",
 		fixes:  []string{"close_other_apps", "raise_pagefile", "use_smaller_model", "select_gpu"},
@@ -162,16 +175,17 @@ var (
 		Titles:   map[string]string{"lower_batch_size": "Lower the work size (GWS)", "cpu_offload": "Use the format for the CPU", "select_gpu": "Use another device (--devices)", "lower_num_workers": "Fork fewer processes"},
 		Costs:    map[string]string{"lower_batch_size": "Slower.", "cpu_offload": "Slower.", "select_gpu": "None.", "lower_num_workers": "Slower."},
 		Steps: steps{
-			"lower_batch_size":  say("Put `GWS=4096 LWS=64` in front of your `john` command. Halve GWS until it fits: the automatic work size may be too large."),
+			"lower_batch_size":  say("Put `GWS=4096 LWS=64` in front of your `john` command, or half of the GWS that you use, until it fits: the automatic work size may be too large."),
 			"cpu_offload":       say("Leave out `-opencl` in the format's name (`--format=wpapsk`). Memory-hard hashes (scrypt, Argon2, bcrypt) gain little on a GPU."),
 			"select_gpu":        say("Use `--devices=2`. `--list=opencl-devices` shows all devices with their memory and the largest single buffer."),
 			"lower_num_workers": say("Use `--fork=2 --save-memory=1`, and `--mem-file-size=0` for large word lists."),
 		},
 		Sources: program.Sources{"john/doc/README-OPENCL": "GWS LWS --devices", "john/doc/OPTIONS": "--save-memory --mem-file-size --fork --list --format"},
 	}, one(shortage{
+		also:   plainMemory,
 		means:  "A buffer holds all candidates of a round: work size x what the format needs for each. Memory-hard hashes take 32 MB to several GB per candidate. Many OpenCL drivers limit one buffer to a quarter of the card, so it can fail although memory is free.",
 		not:    "A smaller word list.",
-		fixes:  []string{"lower_batch_size", "close_other_apps", "cpu_offload", "select_gpu"},
+		fixes:  []string{"lower_batch_size", "cpu_offload", "close_other_apps", "select_gpu"},
 		source: "john/doc/README-OPENCL",
 	}), one(shortage{
 		means:  "Each process of `--fork` keeps the hashes and, by default, the word list. Memory-hard hashes (scrypt, Argon2) take their memory parameter for each thread.",

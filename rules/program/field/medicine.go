@@ -19,15 +19,25 @@ var (
 			"stream_dataset":    say("Add `--body_seg`, or crop air and table away yourself."),
 		},
 		Sources: program.Sources{"TotalSegmentator/totalsegmentator/bin/TotalSegmentator.py": "--fast --fastest --force_split --roi_subset --nr_thr_saving --nr_thr_resamp --ml --body_seg"},
-	}, one(shortage{
+	}, []shortage{{
+		id: "fast", said: []string{"Using 'fast' option", "Using 'fastest' option"}, done: []string{"lower_resolution"},
+	}, {
+		id: "split", said: []string{"Splitting into subparts"}, done: []string{"lower_batch_size"},
+	}, {
 		means:  "The network works on small patches. What is large is the scan resampled to 1.5 mm, with a score of every class for each voxel. A whole body takes many times as much as a chest.",
 		fixes:  []string{"lower_resolution", "lower_batch_size", "use_smaller_model", "kill_stale_process"},
 		source: "TotalSegmentator/README.md",
-	}), one(shortage{
+	}}, []shortage{{
+		id: "threads", said: []string{"--nr_thr_saving 1 -", "--nr_thr_resamp 1 -"}, done: []string{"lower_num_workers"},
+	}, {
+		id: "ram-fast", said: []string{"Using 'fast' option", "Using 'fastest' option"}, done: []string{"lower_resolution"},
+	}, {
+		id: "ram-split", said: []string{"Splitting into subparts"}, done: []string{"lower_batch_size"},
+	}, {
 		means:  "The scan resampled to 1.5 mm, with a score of every class for each voxel, is in RAM, and again in each process that saves or resamples. \"Background workers died\" usually means that one of them was killed because RAM ran out.",
 		fixes:  []string{"lower_num_workers", "lower_batch_size", "lower_resolution", "stream_dataset"},
 		source: "TotalSegmentator/README.md",
-	}))
+	}})
 
 	// SynthSeg segments brains, on its own or as mri_synthseg of FreeSurfer.
 	SynthSeg = of(program.Program{

@@ -5,6 +5,9 @@ import "github.com/oomdoc/oomdoc/rules/program"
 // atomsMean is what potentials of graphs of atoms have in common.
 const atomsMean = "Memory grows with atoms x neighbours within the cut-off, for all structures in the batch, times channels and orders. All of that is kept to compute the forces. Twice the cut-off means eight times the neighbours."
 
+// oneStructure is what decides where there is no batch.
+const oneStructure = "memory grows with its atoms x the neighbours within the cut-off, times channels and orders, all kept to compute the forces. Twice the box side means eight times the atoms."
+
 // fewerAtoms are the fixes that they share.
 var (
 	atomFixes = []string{"lower_batch_size", "kill_stale_process", "lower_resolution", "use_smaller_model"}
@@ -20,17 +23,26 @@ var (
 		Commands: []string{"mace_run_train", "mace_eval_configs"},
 		Steps: steps{
 			"stream_dataset":    say("Run `mace_prepare_data` once. It writes the graphs to HDF5 files, and `mace_run_train` reads them as it needs them."),
-			"lower_batch_size":  say("For training and evaluation lower `--batch_size` and `--valid_batch_size` (default 10; `mace_eval_configs` 64). A calculator has no batch: see the next fixes."),
+			"lower_batch_size":  say("For training and evaluation lower `--batch_size` and `--valid_batch_size` (default 10; `mace_eval_configs` 64)."),
 			"lower_resolution":  say("Use a smaller cell or supercell: one structure has to fit at once. For training leave out the few largest structures, then use `--r_max 5.0`."),
 			"use_smaller_model": say("Training: `--num_channels 64 --max_L 0`. Foundation models: \"small\" instead of \"medium\" or \"large\"."),
 			"half_precision":    say("Use `--default_dtype float32` (default float64), or in a calculator `MACECalculator(..., default_dtype=\"float32\")`."),
 		},
 		Sources: program.Sources{"mace/mace/tools/arg_parser.py": "--batch_size --valid_batch_size --r_max --num_channels --max_L --default_dtype", "mace/mace/cli/eval_configs.py": "--batch_size"},
-	}, one(shortage{
+	}, []shortage{{
+		id: "calculator", said: []string{"mace/calculators/", "mace_mp(", "MACECalculator("}, source: "mace/mace/calculators/mace.py",
+		means: "A calculator has one structure on the GPU at a time: " + oneStructure,
+		not:   "A batch size: a calculator has none.",
+		fixes: []string{"half_precision", "lower_resolution", "use_smaller_model", "kill_stale_process"},
+		done:  []string{"lower_batch_size"},
+	}, {
+		id: "single", said: []string{"default_dtype float32", "default_dtype=float32", "default_dtype='float32'", "default_dtype=\"float32\"", "default_dtype: float32"}, done: []string{"half_precision"},
+		means: atomsMean + " It computes in 32 bit already.", fixes: []string{"lower_batch_size", "lower_resolution", "use_smaller_model", "kill_stale_process"}, source: "mace/mace/tools/arg_parser.py",
+	}, {
 		means:  atomsMean + " 64 bit, the default, takes twice as much as 32 bit.",
 		fixes:  []string{"lower_batch_size", "half_precision", "kill_stale_process", "lower_resolution", "use_smaller_model"},
 		source: "mace/mace/tools/arg_parser.py",
-	}), one(shortage{
+	}}, one(shortage{
 		means:  "All structures of the XYZ file are read and turned into graphs in RAM. Each loader worker and each rank has its own copy.",
 		fixes:  []string{"stream_dataset", "raise_memory_limit", "add_swap"},
 		source: "mace/mace/tools/arg_parser.py",
@@ -46,18 +58,32 @@ var (
 			"use_smaller_model": say("In the YAML set `l_max: 1`, `num_features: 32`, and fewer layers."),
 		},
 		Sources: program.Sources{"nequip/configs/tutorial.yaml": "train_dataloader val_dataloader stats_manager l_max num_features cutoff_radius"},
-	}, one(shortage{means: atomsMean, fixes: atomFixes, source: "nequip/configs/tutorial.yaml"}), nil)
+	}, one(shortage{means: atomsMean, fixes: atomFixes, source: "nequip/configs/tutorial.yaml"}), one(shortage{
+		means:  "Before it trains, all structures of the data set are turned into graphs of neighbours and kept in RAM: atoms x neighbours within the cut-off, for each of them.",
+		not:    "A smaller batch: the whole data set is prepared first.",
+		fixes:  []string{"lower_resolution", "add_swap", "raise_memory_limit"},
+		source: "nequip/configs/tutorial.yaml",
+	}))
 
 	CHGNet = of(program.Program{
 		Name: "chgnet", Shown: "CHGNet", Work: "science", Edits: "code", Titles: atomTitle, Costs: atomCosts,
 		Proofs: []string{"chgnet/model/", "chgnet/data/", "chgnet/trainer/", "chgnet/graph/"},
 		Steps: steps{
-			"lower_batch_size":  python("train_loader, val_loader, test_loader = get_train_val_test_loader(dataset, batch_size=4)   # less than now; predict_structure(..., batch_size=1)"),
+			"lower_batch_size":  half("train_loader, val_loader, test_loader = get_train_val_test_loader(dataset, batch_size={n})   # less than now", 4, "batch_size"),
 			"lower_resolution":  say("Use a smaller supercell: one structure has to fit at once. Run a large one on the CPU: `use_device=\"cpu\"` in `StructOptimizer`, `MolecularDynamics` or `CHGNet.from_file`."),
 			"use_smaller_model": say("Leave out stress and magnetic moments if you do not need them (`task=\"ef\"`)."),
 		},
 		Sources: program.Sources{"chgnet/chgnet/data/dataset.py": "batch_size get_train_val_test_loader", "chgnet/chgnet/model/dynamics.py": "use_device"},
-	}, one(shortage{means: atomsMean + " CHGNet also has a graph of angles, which grows with the square of the neighbours.", fixes: []string{"lower_batch_size", "lower_resolution", "kill_stale_process", "use_smaller_model"}, source: "chgnet/chgnet/data/dataset.py"}), nil)
+	}, []shortage{{
+		id: "structure", said: []string{"chgnet/model/dynamics.py", "predict_structure("}, source: "chgnet/chgnet/model/dynamics.py",
+		means: "Here one structure is on the GPU at a time: " + oneStructure + " CHGNet also has a graph of angles, which grows with the square of the neighbours.",
+		fixes: []string{"lower_resolution", "kill_stale_process", "use_smaller_model"},
+		done:  []string{"lower_batch_size"},
+	}, {means: atomsMean + " CHGNet also has a graph of angles, which grows with the square of the neighbours.", fixes: []string{"lower_batch_size", "lower_resolution", "kill_stale_process", "use_smaller_model"}, source: "chgnet/chgnet/data/dataset.py"}}, one(shortage{
+		means:  "All structures and their graphs (`StructureData`) are in RAM, and each loader worker has its own copy. On the CPU one large supercell is, too: its graph of angles grows with the square of the neighbours.",
+		fixes:  []string{"lower_resolution", "lower_batch_size", "add_swap"},
+		source: "chgnet/chgnet/data/dataset.py",
+	}))
 
 	FairChem = of(program.Program{
 		Name: "fairchem", Shown: "fairchem", Work: "science", Edits: "code", Titles: atomTitle, Costs: atomCosts,
@@ -69,7 +95,10 @@ var (
 			"gradient_checkpointing": python("# version 2, calculator or predict unit\nfrom fairchem.core.units.mlip_unit.api.inference import InferenceSettings\nsettings = InferenceSettings(activation_checkpointing=True)   # pass it as inference_settings=settings; \"turbo\" turns it off"),
 		},
 		Sources: program.Sources{"fairchem/src/fairchem/core/units/mlip_unit/api/inference.py": "activation_checkpointing", "fairchem/configs/uma": "max_atoms max_neighbors", "fairchem/configs/oc20 (v1)": "--optim.batch_size --optim optim.eval_batch_size"},
-	}, one(shortage{means: atomsMean, fixes: []string{"lower_batch_size", "gradient_checkpointing", "kill_stale_process", "lower_resolution"}, source: "fairchem/src/fairchem/core/units/mlip_unit/api/inference.py"}), nil)
+	}, []shortage{{
+		id: "ocp", said: []string{"ocpmodels/", "fairchem/core/trainers/", "fairchem/core/_cli.py"}, source: "fairchem/configs/oc20 (v1)", done: []string{"gradient_checkpointing"},
+		means: atomsMean, fixes: []string{"lower_batch_size", "lower_resolution", "use_smaller_model", "kill_stale_process"},
+	}, {means: atomsMean, fixes: []string{"lower_batch_size", "gradient_checkpointing", "kill_stale_process", "lower_resolution"}, source: "fairchem/src/fairchem/core/units/mlip_unit/api/inference.py"}}, nil)
 
 	TorchMDNet = of(program.Program{
 		Name: "torchmd-net", Shown: "TorchMD-NET", Work: "science", Edits: "flags", Titles: atomTitle, Costs: atomCosts,
@@ -123,15 +152,26 @@ var (
 		Titles: map[string]string{"lower_batch_size": "For nep, lower the batch", "lower_resolution": "For gpumd, use fewer atoms or fewer correlations"},
 		Costs:  map[string]string{"lower_batch_size": "Noisier steps.", "lower_resolution": "A smaller system, or fewer results."},
 		Steps: steps{
-			"lower_batch_size": say("In nep.in set `batch 500` (default 1000), then a smaller `cutoff`, `n_max`, `basis_size` or `neuron`. Leave the few largest structures out of train.xyz."),
+			"lower_batch_size": say("In nep.in halve `batch` (default 1000), then use a smaller `cutoff`, `n_max`, `basis_size` or `neuron`. Leave the few largest structures out of train.xyz."),
 			"lower_resolution": say("Use a smaller box. `compute_hnema`, `compute_gkma` and `compute_shc` need large arrays: use fewer modes or groups, or a shorter correlation."),
 		},
 		Sources: program.Sources{"GPUMD/doc/nep/input_parameters/batch.rst": "batch", "GPUMD/doc/gpumd/input_parameters/compute_hnema.rst": "compute_hnema"},
-	}, one(shortage{
+	}, []shortage{{
+		id: "nep", said: []string{"nep.in", "Started running NEP", "src/main_nep/"}, also: plainMemory, source: "GPUMD/doc/nep/input_parameters/batch.rst",
+		means: "nep has all atoms of the structures of one batch on the GPU, with their neighbours and descriptors. The largest structures of train.xyz decide.",
+		not:   "A smaller population or fewer generations: they need time.",
+		fixes: []string{"lower_batch_size", "kill_stale_process"},
+		done:  []string{"lower_resolution"},
+	}, {
+		id: "gpumd", said: []string{"run.in", "Started running GPUMD", "src/main_gpumd/"}, also: plainMemory, source: "GPUMD/src/utilities/error.cuh",
+		means: "gpumd has all atoms of the box with their neighbours on the GPU, and the arrays of each `compute_` line of run.in.",
+		fixes: []string{"lower_resolution", "kill_stale_process"},
+		done:  []string{"lower_batch_size"},
+	}, {
 		means:  "All atoms with their neighbours are on the GPU: for nep those of all structures in a batch, for gpumd those of the whole box.",
 		fixes:  []string{"lower_batch_size", "lower_resolution", "kill_stale_process"},
 		source: "GPUMD/src/utilities/error.cuh",
-	}), nil)
+	}}, nil)
 
 	PySCF = of(program.Program{
 		Name: "pyscf", Shown: "PySCF", Work: "science", Edits: "code",
@@ -151,10 +191,15 @@ var (
 		not:    "`mol.max_memory`: it limits RAM, not GPU memory.",
 		fixes:  []string{"kill_stale_process", "use_smaller_model", "lower_resolution", "cpu_offload"},
 		source: "pyscf/pyscf/gto/mole.py",
-	}), one(shortage{
+	}), []shortage{{
+		id: "integrals", said: []string{"pyscf/cc/", "pyscf/ao2mo/", "pyscf/mcscf/", "pyscf/mp/"}, source: "pyscf/pyscf/gto/mole.py", whole: true,
+		means: "Integrals over four orbitals grow with the fourth power of their number: coupled cluster keeps virtual^4 and occupied^2 x virtual^2 numbers of 8 bytes, several times. Twice the basis takes 16 times as much.",
+		not:   "Raising `max_memory` above the machine's RAM.",
+		fixes: []string{"use_smaller_model", "lower_resolution", "lower_mem_fraction"},
+	}, {
 		means:  "Integrals over four functions grow with the fourth power of the basis: 200 functions take 12 GB in 64 bit without symmetry (1.5 GB with), and 400 take 16 times that. Coupled cluster keeps occupied squared x virtual squared numbers several times.",
 		not:    "Raising `max_memory` above the machine's RAM.",
 		fixes:  []string{"use_smaller_model", "lower_mem_fraction", "lower_resolution", "lower_num_workers"},
 		source: "pyscf/pyscf/gto/mole.py",
-	}))
+	}})
 )

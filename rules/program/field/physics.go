@@ -121,6 +121,7 @@ var (
 		},
 		Sources: program.Sources{"TIGRE/Common/CUDA/ray_interpolated_projection.cu": "splitting", "TIGRE/Python/tigre/utilities/gpu.py": "getGpuIds devices"},
 	}, one(shortage{
+		also:   plainMemory,
 		means:  "TIGRE divides volume and projections into parts that fit into the free GPU memory. It can still fail if something else takes memory meanwhile (the desktop, MATLAB's gpuArrays, another process), or in a step that it does not divide, such as total variation.",
 		fixes:  []string{"kill_stale_process", "lower_resolution", "multi_gpu"},
 		source: "TIGRE/Common/CUDA/ray_interpolated_projection.cu",

@@ -29,4 +29,9 @@ var Cell2location = of(program.Program{
 	means:  "Without `batch_size` `Cell2location.train` puts all locations on the GPU in every step: locations x genes x 4 bytes, several times over with the gradients. `RegressionModel.train` uses batches of 2,500 cells, so there another program or very many genes are more likely.",
 	fixes:  []string{"lower_batch_size", "kill_stale_process", "lower_resolution", "stream_dataset"},
 	source: "cell2location/cell2location/models/_cell2location_model.py",
-}}, nil)
+}}, one(shortage{
+	means:  "The export of the posterior keeps 1000 samples of every variable in RAM by default: samples x locations x cell types x 4 bytes, several variables of that size. 20,000 locations x 50 types are 3.7 GiB for one.",
+	not:    "Training again: save the model (`mod.save`) and export it in another session.",
+	fixes:  []string{"cpu_offload", "stream_dataset", "add_swap"},
+	source: "cell2location/cell2location/models/base/_pyro_mixin.py",
+}))

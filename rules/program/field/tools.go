@@ -73,11 +73,17 @@ var (
 			"lower_num_workers": say("`reconstructPar`, `decomposePar` and `mergeMeshes` keep the whole mesh in one process. Use `reconstructPar -latestTime`, or open the decomposed case in ParaView."),
 		},
 		Sources: program.Sources{"OpenFOAM-dev/etc/caseDicts/annotated/snappyHexMeshDict": "maxLocalCells maxGlobalCells -parallel -overwrite -latestTime", "OpenFOAM-dev/src/OpenFOAM/global/new.C": "new"},
-	}, nil, one(shortage{
+	}, nil, []shortage{{
+		id: "serial", said: []string{"reconstructPar", "decomposePar", "mergeMeshes"}, source: "OpenFOAM-dev/src/OpenFOAM/global/new.C",
+		means: "This tool keeps the whole mesh with its fields in one process, so more ranks do not help. The solver's part on each rank was far smaller.",
+		not:   "More ranks or nodes.",
+		fixes: []string{"lower_num_workers", "lower_resolution", "add_swap"},
+		done:  []string{"shard_training"},
+	}, {
 		means:  "Memory grows with the number of cells: roughly 1 GB per million while solving, and two to four while snappyHexMesh refines. A refinement region that is too large, or a geometry in millimetres read as metres, creates far too many cells.",
 		fixes:  []string{"lower_resolution", "shard_training", "lower_num_workers", "add_swap"},
 		source: "OpenFOAM-dev/src/OpenFOAM/global/new.C",
-	}))
+	}})
 
 	ITK = of(program.Program{
 		Name: "ants", Shown: "ANTs or ITK", Work: "vision", Edits: "flags", Language: "other",
@@ -91,11 +97,13 @@ var (
 			"lower_num_workers": say("Set `ITK_GLOBAL_DEFAULT_NUMBER_OF_THREADS=4`: some metrics keep buffers per thread."),
 		},
 		Sources: program.Sources{"ANTs/Examples/antsRegistration.cxx": "--float --shrink-factors", "ANTs/Scripts/antsRegistrationSyN.sh": "-p ITK_GLOBAL_DEFAULT_NUMBER_OF_THREADS"},
-	}, nil, one(shortage{
+	}, nil, []shortage{{
+		id: "float", said: []string{"--float 1", "antsRegistrationSyN.sh -p f"}, done: []string{"half_precision"},
+	}, {
 		means:  "An image takes voxels x bytes of its type (8 for a double), a displacement field three times that. SyN keeps 10 to 15 times the fixed image. A header with a wrong size or spacing makes the output grid far too large.",
 		fixes:  []string{"half_precision", "lower_resolution", "lower_num_workers", "add_swap"},
 		source: "ANTs/Examples/antsRegistration.cxx",
-	}))
+	}})
 
 	PCL = of(program.Program{
 		Name: "pcl", Shown: "Point Cloud Library", Work: "vision", Edits: "code", Language: "cpp",

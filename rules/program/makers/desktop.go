@@ -92,11 +92,15 @@ var (
 		Steps: steps{
 			"lower_parallel":     text("Start it with `--execution-threads 1`, then 2."),
 			"use_smaller_model":  text("Turn the face enhancer off (its switch, or `--frame-processor face_swapper`). GFPGAN takes more memory than the swapper."),
-			"raise_memory_limit": text("Raise `--max-memory` (the RAM limit, in GB) if RAM is free."),
+			"raise_memory_limit": text("Start it with `--max-memory 24` if RAM is free, below what the computer has. Without the option the limit is 16 GB, on a Mac 4."),
+			"stream_dataset":     text("Cut the video into parts of a minute. Turn \"Keep frames\" off."),
 		},
-		Titles: map[string]string{"lower_parallel": "Use one thread", "use_smaller_model": "Switch the face enhancer off", "raise_memory_limit": "Raise `--max-memory`"}, Costs: map[string]string{"lower_parallel": "Fewer frames per second.", "use_smaller_model": "Softer faces."},
+		Titles: map[string]string{"lower_parallel": "Use one thread", "use_smaller_model": "Switch the face enhancer off", "raise_memory_limit": "Raise `--max-memory`", "stream_dataset": "Process the video in parts"}, Costs: map[string]string{"lower_parallel": "Fewer frames per second.", "use_smaller_model": "Softer faces."},
 		Remedies: order("lower_parallel", "use_smaller_model", "close_other_apps"), Like: []*program.Program{&Tiles},
-		Cards: []cause.Card{frames("deep-live-cam/threads", "Each thread processes its own frame. The detector, the swapper and, if it is on, the face enhancer (GFPGAN) share the GPU.", "A shorter video: only a few frames are on the GPU at a time.", "Deep-Live-Cam/modules/core.py", theirs("lower_parallel", "use_smaller_model", "close_other_apps")...)},
+		Cards: []cause.Card{
+			filledRAM("deep-live-cam/limit", "Deep-Live-Cam sets a limit on its own RAM (`--max-memory`, in GB), so Python is refused memory although the computer may have some free. Each thread keeps its frame and its copies of it in RAM.", "Freeing GPU memory: RAM was refused.", "Deep-Live-Cam/modules/core.py", theirs("raise_memory_limit", "lower_parallel", "stream_dataset")...),
+			frames("deep-live-cam/threads", "Each thread processes its own frame. The detector, the swapper and, if it is on, the face enhancer (GFPGAN) share the GPU.", "A shorter video: only a few frames are on the GPU at a time.", "Deep-Live-Cam/modules/core.py", theirs("lower_parallel", "use_smaller_model", "close_other_apps")...),
+		},
 	}
 	// VisoMaster swaps faces with many models.
 	VisoMaster = program.Program{
@@ -137,8 +141,8 @@ var (
 		Proofs:  []string{"echomimic"},
 		Sources: program.Sources{"echomimic_v2/infer.py": "-W -H -L --context_frames"},
 		Steps: steps{
-			"lower_resolution": text("Use `-W 512 -H 512` (default 768)."),
-			"lower_context":    text("Use `-L 120` (number of frames, default 240). All of them are decoded at the end."),
+			"lower_resolution": text("Use `-W 512 -H 512` (default 768), then 384."),
+			"lower_context":    text("Halve `-L`, the number of frames (default 240). All of them are decoded at the end."),
 			"lower_batch_size": text("Use `--context_frames 8` (frames sampled together, default 12)."),
 		},
 		Titles: map[string]string{"lower_context": "Make fewer frames", "lower_batch_size": "Sample fewer frames together"}, Costs: map[string]string{"lower_context": "Parts to join.", "lower_batch_size": "Less steady motion."},
@@ -155,7 +159,10 @@ var (
 		},
 		Titles:   map[string]string{"lower_batch_size": "Sample fewer frames together"},
 		Remedies: order("lower_batch_size", "lower_resolution", "close_other_apps"), Like: []*program.Program{&Scripts},
-		Cards: []cause.Card{frames("hallo/clip", "Two SD 1.5 networks with motion modules sample `n_sample_frames` frames (default 16, at 512 x 512) together.", "Shorter audio: it is processed in segments.", "hallo/configs/inference/default.yaml", theirs("lower_batch_size", "lower_resolution")...)},
+		Cards: []cause.Card{
+			filledRAM("hallo/frames", "The results of all segments are kept in RAM, 3 MB per frame of 512 x 512 in 32 bit (4.4 GB per minute of audio), and joined at the end: for that moment they are there twice.", "Fewer frames at a time (`n_sample_frames`): it saves GPU memory.", "hallo/scripts/inference.py", cure("stream_dataset", "Use shorter audio, and join the videos", "shell", "ffmpeg -i long.wav -f segment -segment_time 60 part%03d.wav", "You join the parts.")),
+			frames("hallo/clip", "Two SD 1.5 networks with motion modules sample `n_sample_frames` frames (default 16, at 512 x 512) together.", "Shorter audio: it is processed in segments.", "hallo/configs/inference/default.yaml", theirs("lower_batch_size", "lower_resolution")...),
+		},
 	}
 	InfiniteTalk = program.Program{
 		Name: "infinitetalk", Rank: above, Shown: "InfiniteTalk", Work: "video-generation", Edits: "flags", Language: "python", Carries: []string{"wan"},
@@ -169,7 +176,13 @@ var (
 		},
 		Titles: map[string]string{"lowvram_mode": "Keep no weights on the GPU (`--num_persistent_param_in_dit 0`)", "cpu_offload": "Text encoder on the CPU"}, Costs: map[string]string{"lowvram_mode": "Slower; needs RAM for the 14B weights."},
 		Remedies: order("lowvram_mode", "use_lower_quant", "lower_resolution", "cpu_offload"), Like: []*program.Program{&Scripts},
-		Cards: []cause.Card{frames("infinitetalk/clip", "It runs on Wan's 14B model, 28 GB of weights in 16 bit. Sampling a segment of the video at `--size` needs more memory on top.", "Shorter audio alone: it is sampled in segments.", "InfiniteTalk/README.md", theirs("lowvram_mode", "use_lower_quant", "lower_resolution")...)},
+		Useless: both(futile(near("--num_persistent_param_in_dit 0"), "lowvram_mode"), both(futile(near("--quant fp8", "--quant int8"), "use_lower_quant"), futile(near("--t5_cpu"), "cpu_offload"))),
+		Cards: []cause.Card{
+			weights("infinitetalk/ram", "Wan's 14B model takes 28 GB in 16 bit, or 33 GB and more with its text encoder (11 GB), and the quantised files half of that. They pass through RAM, and with `--num_persistent_param_in_dit 0` they stay there.", "InfiniteTalk/README.md", theirs("use_lower_quant")...),
+			part("infinitetalk/decode", []string{"wan/modules/vae.py", "self.vae.decode("}, cause.BatchTooLarge, "ran out of GPU memory in the VAE", "Sampling of a segment is done; the VAE decodes its frames. That depends on `--size` and on what else is still on the GPU.", "Quantised weights, or fewer of them on the GPU: decoding does not use them.", "InfiniteTalk/README.md", cure("lower_resolution", "Use the 480p size", "text", "`--size infinitetalk-480` instead of infinitetalk-720.", "Detail."), lookAtCard, cure("vae_tiling", "Or run it in ComfyUI, which can decode in tiles", "text", "The WanVideo wrapper has InfiniteTalk, with tiled VAE in its decode node.", "Setup.")),
+			already("infinitetalk/lean", []string{"--num_persistent_param_in_dit 0", "--quant fp8", "--quant int8", "--t5_cpu"}, cause.BatchTooLarge, "Options that save memory are on already. What is left is sampling a segment of the video at `--size`, beside the weights that are still on the GPU (28 GB in 16 bit without them).", "Shorter audio alone: it is sampled in segments.", "InfiniteTalk/README.md", theirs("lowvram_mode", "use_lower_quant", "cpu_offload", "lower_resolution")...),
+			frames("infinitetalk/clip", "It runs on Wan's 14B model, 28 GB of weights in 16 bit. Sampling a segment of the video at `--size` needs more memory on top.", "Shorter audio alone: it is sampled in segments.", "InfiniteTalk/README.md", theirs("lowvram_mode", "use_lower_quant", "lower_resolution")...),
+		},
 	}
 	// EasyAnimate is Alibaba PAI's.
 	EasyAnimate = program.Program{
@@ -182,7 +195,12 @@ var (
 		},
 		Titles:   map[string]string{"cpu_offload": "Choose a leaner `GPU_memory_mode`"},
 		Remedies: order("cpu_offload", "lower_resolution", "close_other_apps"), Like: []*program.Program{&Scripts},
-		Cards: []cause.Card{frames("easyanimate/clip", "Transformer, text encoder and VAE share the GPU, unless `GPU_memory_mode` moves them to RAM in turn. The rest grows with `sample_size` x `video_length`.", "Fewer steps: they save time, not memory.", "EasyAnimate/predict_t2v.py", theirs("cpu_offload", "lower_resolution")...)},
+		Useless: futile(near("\"sequential_cpu_offload\""), "cpu_offload"),
+		Cards: []cause.Card{
+			part("easyanimate/decode", []string{"in decode_latents", "self.vae.decode("}, cause.BatchTooLarge, "ran out of GPU memory in the VAE", "Sampling is done; the VAE decodes the clip. That grows with `sample_size` x `video_length`, whatever is offloaded.", "Fewer steps: they save time, not memory.", "EasyAnimate/predict_t2v.py", theirs("lower_resolution", "close_other_apps")...),
+			already("easyanimate/offloaded", []string{"\"sequential_cpu_offload\""}, cause.BatchTooLarge, "`sequential_cpu_offload` is the leanest `GPU_memory_mode`. What is left grows with `sample_size` x `video_length`.", "Fewer steps: they save time, not memory.", "EasyAnimate/predict_t2v.py", theirs("lower_resolution", "close_other_apps")...),
+			frames("easyanimate/clip", "Transformer, text encoder and VAE share the GPU, unless `GPU_memory_mode` moves them to RAM in turn. The rest grows with `sample_size` x `video_length`.", "Fewer steps: they save time, not memory.", "EasyAnimate/predict_t2v.py", theirs("cpu_offload", "lower_resolution")...),
+		},
 	}
 	// Krita is a plugin of the painting program, on a ComfyUI of its own.
 	Krita = program.Program{

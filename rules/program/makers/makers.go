@@ -3,6 +3,7 @@
 package makers
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -10,6 +11,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/effect"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/torch/clues"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
@@ -75,6 +77,49 @@ func filledRAM(id, means, not, source string, cures ...cause.Cure) cause.Card {
 		ID: id, Kinds: offRAM, If: func(c *ledger.Case) bool { return !inside(c) }, Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "ran out of system memory (RAM), not GPU memory", Means: means, Not: not, Cures: cures, Sources: []string{source},
 	}
+}
+
+// near: one of the words stands near the failure. A card has to look for them.
+func near(words ...string) func(*ledger.Case) bool {
+	return func(c *ledger.Case) bool { return c.Near(words...) }
+}
+
+// futile says of fixes that they are done already, or change nothing, where a
+// condition holds.
+func futile(where func(*ledger.Case) bool, fixes ...string) map[string]func(*ledger.Case) string {
+	return clues.Useless(where, "the log shows that it changes nothing here", fixes...)
+}
+
+// both is what two say of fixes.
+func both(a, b map[string]func(*ledger.Case) string) map[string]func(*ledger.Case) string {
+	out := maps.Clone(a)
+	for fix, says := range b {
+		first := out[fix]
+		out[fix] = func(c *ledger.Case) string {
+			if first != nil && first(c) != "" {
+				return first(c)
+			}
+			return says(c)
+		}
+	}
+	return out
+}
+
+// already is a card on a run that has its most usual fix on.
+func already(id string, said []string, why, means, not, source string, cures ...cause.Cure) cause.Card {
+	k := made(id, why, means, not, source, cures...)
+	k.Said = said
+	return k
+}
+
+// weights is a card on RAM that the weights fill while they are read.
+func weights(id, means, source string, cures ...cause.Cure) cause.Card {
+	k := filledRAM(id, means, "Offloading: it moves weights from the GPU into RAM.", source, append(cures,
+		cause.Cure{Fix: "raise_pagefile", If: (*ledger.Case).Windows},
+		cause.Cure{Fix: "add_swap", If: func(c *ledger.Case) bool { return !c.Windows() }},
+		cause.Cure{Fix: "close_other_apps", Title: "Close what else takes RAM", Told: "Browsers, and other Python programs with a model loaded.", Cost: "Free."})...)
+	k.Headline = "ran out of system memory (RAM), not GPU memory: its weights pass through it"
+	return k
 }
 
 // theirs are the program's own fixes as cures, in this order.

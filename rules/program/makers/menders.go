@@ -73,11 +73,14 @@ var (
 			"vae_tiling":        step.Paste("text", "Use `--use_tile_vae --encoder_tile_size 512 --decoder_tile_size 64` for small VAE tiles."),
 			"lower_resolution":  step.Paste("text", "Use `--upscale 1`, then 2, with `--num_samples 1`."),
 		},
+		Useless:  both(futile(near("--no_llava"), "use_smaller_model"), futile(near("--use_tile_vae"), "lowvram_mode")),
 		Titles:   map[string]string{"use_smaller_model": "Run without LLaVA (`--no_llava`)", "lowvram_mode": "Use half weights, VAE tiles and 8-bit LLaVA"},
 		Costs:    map[string]string{"use_smaller_model": "You write the description."},
 		Remedies: order("lowvram_mode", "use_smaller_model", "vae_tiling", "lower_resolution"), Like: []*program.Program{&Tiles},
 		Cards: []cause.Card{
 			part("supir/llava", []string{"llava_agent", "LLavaAgent", "llava/model"}, cause.ModelTooLarge, "ran out of GPU memory in LLaVA, which describes the image", "LLaVA 13B needs 26 GB in 16 bit and about 16 GB in 8 bit. With two GPUs it uses the second.", "", "SUPIR/README.md", theirs("use_smaller_model", "lowvram_mode")...),
+			already("supir/tiled", []string{"--no_llava", "--use_tile_vae"}, cause.ModelTooLarge, "Options that save memory are on already. SDXL with a control network works at the size of the result; `--loading_half_params` halves the weights, VAE tiles bound only the VAE.", "Fewer steps: they save time, not memory.", "SUPIR/README.md", cure("lower_resolution", "Make a smaller result", "text", "Use a lower `--upscale`, or cut the picture in parts. `--num_samples 1`.", "Detail."), cause.Cure{Fix: "lowvram_mode"}, cause.Cure{Fix: "use_smaller_model"}, cause.Cure{Fix: "vae_tiling"}),
+			weights("supir/ram", "Two SDXL checkpoints (7 GB each, more in 32 bit), SUPIR's own and LLaVA 13B (26 GB in 16 bit) pass through RAM: 60 GB with LLaVA.", "SUPIR/README.md", theirs("use_smaller_model")...),
 			made("supir/run", cause.ModelTooLarge, "SDXL with a control network works at the size of the result. On a single GPU, LLaVA 13B shares it. By default SUPIR loads 32-bit weights and decodes the whole image at once.", "Fewer steps: they save time, not memory.", "SUPIR/README.md", theirs("lowvram_mode", "use_smaller_model", "lower_resolution")...),
 		},
 	}
@@ -178,8 +181,10 @@ var (
 			"lower_resolution": step.Paste("text", "Use `--processing_res 768`, then 512 (0 means the image's own size)."),
 			"lower_batch_size": step.Paste("text", "Use `--batch_size 1` and a smaller `--ensemble_size`. By default several predictions run together."),
 		},
+		Useless:  futile(near("--fp16", "--half_precision"), "half_precision"),
 		Remedies: order("half_precision", "lower_batch_size", "lower_resolution"), Like: []*program.Program{&Tiles},
 		Cards: []cause.Card{
+			already("marigold/half", []string{"--fp16", "--half_precision"}, cause.BatchTooLarge, "It computes in 16 bit already. Each prediction of the ensemble is a pass at `--processing_res`. Unless you set `--batch_size`, the script picks how many run at once by the size of the GPU, not by what is free.", "Fewer denoising steps: they save time, not memory.", "Marigold/marigold/util/batchsize.py", append(theirs("lower_batch_size", "lower_resolution"), lookAtCard)...),
 			trained("marigold/step", "It trains Stable Diffusion's UNet in 32 bit; the batch comes on top of weights, gradients and optimizer.", "", "Marigold/config/train_marigold_depth.yaml", cure("lower_batch_size", "Lower the batch size, accumulate gradients", "text", "In the YAML of `--config`: `max_train_batch_size: 1`. Accumulation keeps the effective batch size.", "Slower.")),
 			made("marigold/run", cause.BatchTooLarge, "Each prediction of the ensemble is a pass at `--processing_res`. Unless you set `--batch_size`, the script picks how many run at once by the size of the GPU, not by what is free.", "Fewer denoising steps: they save time, not memory.", "Marigold/marigold/util/batchsize.py", theirs("half_precision", "lower_batch_size", "lower_resolution")...),
 		},

@@ -47,11 +47,13 @@ var (
 			"use_smaller_model": step.Paste("text", "Add `--disable_tex` for the shape without texture (6 GB instead of 16 GB). API server: leave out `--enable_tex`."),
 			"lower_resolution":  step.Paste("python", "mesh = pipeline(image=image, octree_resolution=256, num_chunks=8000)[0]   # your own call; 384: 3.4 times as many points"),
 		},
+		Useless:  both(futile(near("--low_vram_mode"), "lowvram_mode"), futile(near("--disable_tex"), "use_smaller_model")),
 		Titles:   map[string]string{"use_smaller_model": "Make the shape without the texture"},
 		Remedies: order("lowvram_mode", "use_smaller_model", "cpu_offload", "lower_resolution"), Like: []*program.Program{&Objects},
 		Cards: []cause.Card{
 			part("hunyuan3d/texture", []string{"hy3dgen/texgen", "texgen_worker(", "Hunyuan3DPaintPipeline", "hy3dpaint/"}, cause.ModelTooLarge, "ran out of GPU memory[[ ({total})]] in the texture stage", "The texture stage adds two diffusion models: shape and texture together need 16 GB, the shape alone 6 GB, its README says.", "", "Hunyuan3D-2/README.md", theirs("lowvram_mode", "use_smaller_model")...),
 			part("hunyuan3d/surface", []string{"volume_decoders.py", "latents2mesh(", "surface_extractors.py"}, cause.BatchTooLarge, "ran out of GPU memory while making the surface", "The grid has `octree_resolution` cubed points: 512 has eight times as many as 256. They are computed `num_chunks` at a time.", "Fewer steps: they save time, not memory.", "Hunyuan3D-2/hy3dgen/shapegen/pipelines.py", theirs("lower_resolution", "lowvram_mode")...),
+			already("hunyuan3d/lean", []string{"--low_vram_mode", "--disable_tex"}, cause.ModelTooLarge, "Options that save memory are on already. The shape alone needs 6 GB, with the texture 16 GB, its README says; the mini model needs less than both.", "A smaller input image: it is scaled anyway.", "Hunyuan3D-2/README.md", theirs("use_smaller_model", "lowvram_mode", "lower_resolution", "close_other_apps")...),
 			made("hunyuan3d/run", cause.ModelTooLarge, "The web page loads the shape, texture and (with `--enable_t23d`) text-to-image models together. The shape needs 6 GB, shape and texture 16 GB.", "A smaller input image: it is scaled anyway.", "Hunyuan3D-2/README.md", theirs("lowvram_mode", "use_smaller_model", "lower_resolution")...),
 		},
 	}
