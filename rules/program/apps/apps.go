@@ -5,6 +5,7 @@ package apps
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -18,7 +19,7 @@ import (
 var (
 	onCard = []fact.Kind{fact.TorchAlloc, fact.TorchAsync, fact.CUDAError, fact.CUDAHandle, fact.DeviceAlloc, fact.PlainDevice, fact.MPSAlloc, fact.MPSBuffer}
 	inRAM  = []fact.Kind{fact.CPUAlloc, fact.PythonMemory, fact.NumpyAlloc, fact.BadAlloc, fact.MmapFailed, fact.CommitLimit, fact.NativeAlloc}
-	killed = []fact.Kind{fact.ShellKilled, fact.KernelKill, fact.RankKilled, fact.ContainerKill}
+	killed = []fact.Kind{fact.ShellKilled, fact.KernelKill, fact.RankKilled, fact.ContainerKill, fact.WorkerKilled}
 	offRAM = slices.Concat(inRAM, killed)
 )
 
@@ -85,6 +86,43 @@ func framed(c *ledger.Case, texts ...string) bool {
 	return slices.ContainsFunc(c.Facts.Code, func(x fact.Code) bool {
 		return slices.ContainsFunc(texts, func(t string) bool { return strings.Contains(x.File, t) || strings.Contains(x.Source, t) })
 	})
+}
+
+// half writes an option at half of the value that the log shows, at most a usual
+// one; %d stands for it.
+func half(kind, text string, usual int, names ...string) func(*ledger.Case) []step.Step {
+	return func(c *ledger.Case) []step.Step {
+		n := usual
+		if own := ledger.IntSetting(c, names...); own > 0 {
+			n = min(max(own/2, 1), usual)
+		}
+		return []step.Step{{Kind: kind, Text: strings.ReplaceAll(text, "%d", strconv.Itoa(n))}}
+	}
+}
+
+// halfBatch is half of the reader's own batch size.
+func halfBatch(kind, text string, usual int) func(*ledger.Case) []step.Step {
+	return half(kind, text, usual, step.BatchSettings...)
+}
+
+// unlike holds where the log does not show an option at this value; "" is a
+// switch.
+func unlike(name, value string) func(*ledger.Case) bool {
+	return func(c *ledger.Case) bool {
+		s, ok := c.Setting(name)
+		return !ok || s.Default || !strings.EqualFold(s.Value, value)
+	}
+}
+
+// above holds where the log does not show a number at this value or below it.
+func above(n int, names ...string) func(*ledger.Case) bool {
+	return func(c *ledger.Case) bool { own := ledger.IntSetting(c, names...); return own == 0 || own > n }
+}
+
+// only is a cure under a condition.
+func only(holds func(*ledger.Case) bool, it cause.Cure) cause.Cure {
+	it.If = holds
+	return it
 }
 
 // wholeSong: a Demucs before 3.0.3 adds up the stems of the song on the card.

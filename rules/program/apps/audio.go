@@ -9,6 +9,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/step"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 // Voices is what programs share that speak, sing or part music.
@@ -19,7 +20,8 @@ var Voices = program.Program{
 	Effects: noSums,
 	Steps: steps{
 		"cpu_offload":       noCard,
-		"lower_batch_size":  step.Paste("text", "Training: halve the batch size, down to 1. Otherwise: one request at a time, with shorter text or audio."),
+		"lower_batch_size":  byPhase(step.Step{Kind: "text", Text: "Halve the batch size of the training, down to 1, and accumulate twice as many gradients."}, step.Step{Kind: "text", Text: "One request at a time, with shorter text or audio."}),
+		"lower_resolution":  byPhase(step.Step{Kind: "text", Text: shorterClip}, step.Step{Kind: "text", Text: shorterText}),
 		"use_smaller_model": step.Paste("text", "Choose a smaller variant of the model, if there is one."),
 		"lowvram_mode":      step.Paste("text", "If it has no such mode, run it on the CPU, or free the card first."),
 	},
@@ -29,6 +31,7 @@ var Voices = program.Program{
 		cause.OversizedAllocation:   notTrained(cause.InOrder("lower_resolution", "lower_batch_size", "cpu_offload")),
 		cause.TrainingStateTooLarge: cause.InOrder("lower_batch_size", "close_other_apps", "bigger_gpu"),
 		cause.ModelTooLarge:         cause.InOrder("close_other_apps", "use_smaller_model", "cpu_offload"),
+		cause.HostMemory:            swapOrPage(cause.InOrder("close_other_apps", "raise_pagefile", "add_swap", "raise_memory_limit")),
 		cause.Unknown:               cause.InOrder("close_other_apps", "lower_batch_size", "lower_resolution", "cpu_offload"),
 	},
 }
@@ -57,8 +60,11 @@ var CoquiTTS = program.Program{
 			Headline: "ran out of GPU memory[[ ({total})]] in training",
 			Means:    "Memory grows with the batch size x the longest clip in the batch. So one long recording can fill the card although all others fit.",
 			Cures: []cause.Cure{
-				cure("lower_batch_size", "Lower the batch size, accumulate more", "python", "BATCH_SIZE = 1        # in the recipe; on the demo page: Batch size 1\nGRAD_ACUMM_STEPS = 252   # Coqui recommends a product of at least 252", "Slower steps."),
-				cure("lower_resolution", "Shorten the longest clip (`max_wav_length`)", "python", "max_wav_length=176400   # in GPTArgs: 8 seconds at 22050 Hz instead of 11.6", "Longer clips are left out."),
+				only(xtts, cure("lower_batch_size", "Lower the batch size, accumulate more", "python", "BATCH_SIZE = 1        # in the recipe; on the demo page: Batch size 1\nGRAD_ACUMM_STEPS = 252   # Coqui recommends a product of at least 252", "Slower steps.")),
+				only(when.Not(xtts), cause.Cure{Fix: "lower_batch_size", Title: "Halve the batch size (`batch_size`)", Told: "In the recipe's config; `eval_batch_size` too, if it failed in evaluation. Set `mixed_precision=True`, if it is off.", Cost: "Slower."}),
+				only(when.Not(xtts), cause.Cure{Fix: "lower_resolution", Title: "Leave out the longest clips (`max_audio_len`)", Told: "In the recipe's config set `max_audio_len` (in samples: 10 seconds at 22050 Hz are 220500).", Cost: "Longer clips are left out."}),
+				only(xtts, cure("lower_resolution", "Shorten the longest clip (`max_wav_length`)", "python", "max_wav_length=176400   # in GPTArgs: 8 seconds at 22050 Hz instead of 11.6", "Longer clips are left out.")),
+				lookAtCard,
 			},
 			Sources: []string{"https://github.com/coqui-ai/TTS/blob/dev/recipes/ljspeech/xtts_v2/train_gpt_xtts.py"},
 		},
@@ -77,6 +83,11 @@ var CoquiTTS = program.Program{
 	),
 }
 
+// xtts: its own recipe or page, not another model of the library's.
+func xtts(c *ledger.Case) bool {
+	return c.Near("xtts.py", "train_gpt_xtts", "xtts_ft_demo") || !framed(c, "TTS/tts/models/")
+}
+
 // Bark is Suno's.
 var Bark = program.Program{
 	Name: "bark", Shown: "Bark", Edits: "code",
@@ -89,7 +100,18 @@ var Bark = program.Program{
 		"lower_resolution":  step.Paste("text", shorterText),
 	},
 	Cards: cards(cause.Card{
-		ID: "bark/models", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("bark") }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
+		ID: "bark/smallest", Kinds: onCard, Said: []string{"SUNO_OFFLOAD_CPU=True", "SUNO_OFFLOAD_CPU\"] = \"True", "SUNO_OFFLOAD_CPU'] = 'True"}, If: func(c *ledger.Case) bool { return c.In("bark") }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
+		Headline: "ran out of GPU memory[[ ({total})]] although it offloads to RAM",
+		Means:    "Offloading to RAM is on already; with the small models about 2 GB are enough then. Something else takes a part, or the card is too small.",
+		Cures: []cause.Cure{
+			only(func(c *ledger.Case) bool { return !c.Near("SUNO_USE_SMALL_MODELS=True") }, cause.Cure{Fix: "use_smaller_model"}),
+			lookAtCard,
+			{Fix: "cpu_offload"},
+			{Fix: "lower_resolution", Title: "Speak one short sentence at a time"},
+		},
+		Sources: []string{"https://github.com/suno-ai/bark/blob/main/README.md"},
+	}, cause.Card{
+		ID: "bark/models", Kinds: onCard, Unsaid: []string{"SUNO_USE_SMALL_MODELS=True"}, If: func(c *ledger.Case) bool { return c.In("bark") }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of GPU memory[[ ({total})]] with its models",
 		Means:    "The full version of Bark needs about 12 GB for its models. The small models fit into 8 GB. If parts also move to RAM, about 2 GB are enough.",
 		Cures: []cause.Cure{
@@ -109,10 +131,22 @@ var RVC = program.Program{
 	Like:   []*program.Program{&Voices},
 	Steps: steps{
 		"lower_batch_size": byPhase(step.Step{Kind: "ui", Text: "Train tab: Batch size per GPU: half of the present value, then 1; Cache all training sets to GPU memory: No"}, step.Step{Kind: "text", Text: "Convert pieces of 30 to 60 seconds, one at a time."}),
-		"lower_resolution": step.Paste("config", "# configs/config.py, at the end: smaller pieces of sound at a time\nx_pad = 1\nx_query = 5\nx_center = 30\nx_max = 32"),
+		"lower_resolution": byPhase(step.Step{Kind: "text", Text: "Cut the recordings into clips of a few seconds, leave out long ones, and process the data again."}, step.Step{Kind: "config", Text: "# configs/config.py, at the end: smaller pieces of sound at a time\nx_pad = 1\nx_query = 5\nx_center = 30\nx_max = 32"}),
 		"half_precision":   step.Paste("text", "It computes at 16 bit already on cards that can; GTX 16xx run at 32 bit on purpose."),
 	},
 	Cards: cards(
+		cause.Card{
+			ID: "rvc/index", Kinds: offRAM, Said: []string{"train_index", "training index", "big_npy", "IndexIVFFlat", "train-index"}, Cause: cause.HostMemory, Weight: cause.Strong,
+			Headline: "ran out of system memory (RAM) while it built the index",
+			Means:    "The feature index takes all features of the recordings into one array: 50 rows of 768 numbers (3 KB each) per second of voice, and a copy of it while it is put together. So it grows with the length of the recordings. The voice model itself does not need the index.",
+			Not:      "A smaller batch size: it saves GPU memory, not RAM.",
+			Cures: []cause.Cure{
+				{Fix: "lower_resolution", Title: "Use less of the recordings", Told: "RVC's FAQ asks for 10 to 50 minutes of good voice. Take the rest out and process the data again.", Cost: "Some variety."},
+				{Fix: "close_other_apps", Title: "Close RVC, start it again, build only the index", Told: "Other programs, and what training left in memory, are out of the way then.", Cost: "Free."},
+				managePage, addSwap,
+			},
+			Sources: []string{"https://github.com/RVC-Project/Retrieval-based-Voice-Conversion-WebUI/blob/main/docs/en/faq_en.md", "https://github.com/RVC-Project/Retrieval-based-Voice-Conversion-WebUI/blob/main/infer-web.py"},
+		},
 		cause.Card{
 			ID: "rvc/training", Kinds: onCard, Said: []string{"modules/train/", "rvc/train/", `modules\train\`, "train_nsf_sim_cache", "train_and_evaluate", "cache_if_train"},
 			Cause: cause.BatchTooLarge, Weight: cause.Strong,
@@ -161,29 +195,32 @@ var SoVITS = program.Program{
 	Like:    []*program.Program{&Voices},
 	Sources: program.Sources{"so-vits-svc/inference_main.py": "--clip --slice_db --linear_gradient --device"},
 	Steps: steps{
-		"lower_batch_size": byPhase(step.Step{Kind: "config", Text: "// configs/config.json, in train\n\"batch_size\": 2,\n\"all_in_mem\": false"}, step.Step{Kind: "text", Text: "Convert one file at a time, with --clip 20."}),
+		"lower_batch_size": byPhase(step.Step{Kind: "config", Text: "// configs/config.json, in train; half of yours\n\"batch_size\": 1"}, step.Step{Kind: "text", Text: "Convert one file at a time, with --clip 20."}),
 		"lower_resolution": byPhase(step.Step{Kind: "text", Text: shorterClip}, step.Step{Kind: "text", Text: "Add --clip 20: pieces of 20 seconds."}),
 	},
 	Cards: cards(
 		cause.Card{
-			ID: "so-vits-svc/training", Kinds: onCard, Said: []string{"train_and_evaluate", "train.py", "train_diff.py"}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
+			ID: "so-vits-svc/training", Kinds: onCard, Said: []string{"train_and_evaluate", "train.py", "train_diff.py", "'all_in_mem': True"}, If: (*ledger.Case).Training, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 			Headline: "ran out of GPU memory[[ ({total})]] in training",
 			Means:    "Memory grows with `batch_size` in configs/config.json and with the longest clip of the dataset. The project recommends clips of 5 to 15 seconds.",
 			Cures: []cause.Cure{
-				cure("lower_batch_size", "Lower `batch_size` in config.json", "config", "// configs/config.json, in train (default 6)\n\"batch_size\": 2", "Slower."),
+				{Fix: "lower_batch_size", Title: "Lower `batch_size` in config.json", Steps: halfBatch("config", "// configs/config.json, in train\n\"batch_size\": %d", 2), Cost: "Slower."},
+				{Fix: "cpu_offload", Title: "Take the dataset off the card: `all_in_mem` false", If: allInMem, Told: "In configs/config.json, in train. With true, the loader keeps the whole dataset in memory.", Cost: "Slightly slower."},
 				cure("lower_resolution", "Cut long clips", "text", shorterClip, "Preprocessing once more."),
+				lookAtCard,
 			},
 			Sources: []string{"https://github.com/svc-develop-team/so-vits-svc/blob/4.1-Stable/README.md"},
 		},
 		cause.Card{
-			ID: "so-vits-svc/converting", Kinds: onCard, Said: []string{"inference_main", "infer_tool", "slice_inference", "in infer"}, If: func(c *ledger.Case) bool { return !c.Training() },
+			ID: "so-vits-svc/converting", Kinds: onCard, Said: []string{"inference_main", "infer_tool", "slice_inference", "in infer", "--clip"}, If: func(c *ledger.Case) bool { return !c.Training() },
 			Cause: cause.ContextTooLong, Weight: cause.Strong,
 			Headline: "ran out of GPU memory[[ ({total})]] while converting[[ a section of {seconds} seconds]]",
 			Figures:  longSegment,
-			Means:    "Without `--clip` the song is only cut at its pauses, and music or noise under the voice hides them. Memory in the encoder grows with the square of a section's length.[[ At 20 seconds, {asked} would shrink to {at20}.]]",
+			Means:    "[[{clip}]] Memory in the encoder grows with the square of a section's length.[[ At 20 seconds, {asked} would shrink to {at20}.]]",
 			Not:      "`batch_size` in config.json: it is for training only.",
 			Cures: []cause.Cure{
-				cure("lower_context", "Force a cut every 20 seconds: add to your command", "config", "--clip 20 --linear_gradient 1", "Seams may be heard."),
+				only(unclipped, cure("lower_context", "Force a cut every 20 seconds: add to your command", "config", "--clip 20 --linear_gradient 1", "Seams may be heard.")),
+				only(when.Not(unclipped), cure("lower_context", "Cut it shorter still (`--clip`)", "config", "--clip 10 --linear_gradient 1", "Seams may be heard.")),
 				cure("lower_resolution", "Let it cut at more pauses", "config", "--slice_db -30", "Quiet sounds may be lost; -50 for dry vocals with breaths."),
 				cure("cpu_offload", "Cut the file first", "shell", "ffmpeg -i raw/song.wav -f segment -segment_time 20 -c copy raw/song_%03d.wav", "Parts to join."),
 			},
@@ -192,10 +229,22 @@ var SoVITS = program.Program{
 	),
 }
 
+// unclipped: the song is not cut by force.
+func unclipped(c *ledger.Case) bool {
+	s, ok := c.Setting("clip")
+	return !ok && !c.Near("--clip") || s.Value == "0"
+}
+
+// allInMem: the log shows the whole dataset kept in memory.
+func allInMem(c *ledger.Case) bool { return c.Near("'all_in_mem': True") }
+
 // longSegment is the piece that was being converted, and what the refused
 // request would be for one of 20 seconds: it goes with the square.
 func longSegment(c *ledger.Case) map[string]string {
-	out := map[string]string{"seconds": "", "at20": ""}
+	out := map[string]string{"seconds": "", "at20": "", "clip": "Without `--clip` the song is only cut at its pauses, and music or noise under the voice hides them."}
+	if !unclipped(c) {
+		out["clip"] = "`--clip` is on already, but the voice model and the pieces still do not fit."
+	}
 	x, ok := c.Fact("segment_seconds")
 	if !ok || x.Count == nil || x.Count.Value < 30 {
 		return out
@@ -224,7 +273,7 @@ var GPTSoVITS = program.Program{
 			Headline: "ran out of GPU memory[[ ({total})]] in training",
 			Means:    "The page suggests a batch size from the total size of the card (half its GB, an eighth for v3 and v4). It does not count other programs on the card or long clips.",
 			Cures: []cause.Cure{
-				cure("lower_batch_size", "Halve the batch size", "ui", "1B-Fine-tuned training: Batch size per GPU: half of the suggested value, then 1. v3: gradient checkpointing on", "Slower."),
+				cure("lower_batch_size", "Halve the batch size", "ui", "1B-Fine-tuned training: Batch size per GPU: half of yours, then 1. v3: gradient checkpointing on", "Slower."),
 				cure("lower_resolution", "Cut long clips", "ui", "Audio slicer: lower min_length and min_interval, and leave out clips above 10 seconds. Then format the dataset again", "Preparing once more."),
 				lookAtCard,
 			},
@@ -251,7 +300,7 @@ var F5TTS = program.Program{
 	Like:    []*program.Program{&Voices},
 	Sources: program.Sources{"F5-TTS/src/f5_tts/train/finetune_cli.py": "--batch_size_per_gpu --batch_size_type --max_samples --grad_accumulation_steps --bnb_optimizer"},
 	Steps: steps{
-		"lower_batch_size": byPhase(step.Step{Kind: "config", Text: "--batch_size_per_gpu 1600 --batch_size_type frame --max_samples 16 --grad_accumulation_steps 2"}, step.Step{Kind: "text", Text: shorterText}),
+		"lower_batch_size": byPhase(step.Step{Kind: "text", Text: "Halve `--batch_size_per_gpu` (frames; 3200 by default) and set `--max_samples 16`."}, step.Step{Kind: "text", Text: shorterText}),
 		"lower_resolution": byPhase(step.Step{Kind: "text", Text: "Leave out clips above 20 seconds."}, step.Step{Kind: "text", Text: "A reference of less than 12 seconds and shorter texts."}),
 		"optimizer_8bit":   step.Paste("config", "--bnb_optimizer"),
 	},
@@ -260,7 +309,7 @@ var F5TTS = program.Program{
 		Headline: "ran out of GPU memory[[ ({total})]] in training",
 		Means:    "F5-TTS counts a batch in frames, not in clips. The default of 3200 frames is about 34 seconds of speech on each card.",
 		Cures: []cause.Cure{
-			cure("lower_batch_size", "Halve `--batch_size_per_gpu`", "config", "--batch_size_per_gpu 1600 --batch_size_type frame --max_samples 16   # default 3200 frames", "Slower."),
+			{Fix: "lower_batch_size", Title: "Halve `--batch_size_per_gpu`", Steps: half("config", "--batch_size_per_gpu %d --batch_size_type frame --max_samples 16", 1600, "batch_size_per_gpu"), Cost: "Slower; clips longer than that many frames (94 a second) are left out."},
 			cure("optimizer_8bit", "Use an 8-bit optimizer", "config", "--bnb_optimizer", "Hardly any loss of quality; needs bitsandbytes."),
 		},
 		Sources: []string{"https://github.com/SWivid/F5-TTS/blob/main/src/f5_tts/train/finetune_cli.py"},
@@ -270,7 +319,7 @@ var F5TTS = program.Program{
 // AudioCraft is MusicGen and AudioGen.
 var AudioCraft = program.Program{
 	Name: "audiocraft", Shown: "AudioCraft", Edits: "code",
-	Proofs: []string{"-packages/audiocraft/", "audiocraft/models/", "audiocraft/modules/", "MusicGen.get_pretrained"},
+	Proofs: []string{"-packages/audiocraft/", "audiocraft/models/", "audiocraft/solvers/", "dora -P audiocraft", "audiocraft/modules/", "MusicGen.get_pretrained"},
 	Like:   []*program.Program{&Voices},
 	Steps: steps{
 		"lower_resolution":  step.Paste("python", "model.set_generation_params(duration=10)   # seconds"),
@@ -278,13 +327,24 @@ var AudioCraft = program.Program{
 		"lower_batch_size":  step.Paste("python", "for text in descriptions:   # one at a time\n    wav = model.generate([text])"),
 	},
 	Cards: cards(cause.Card{
-		ID: "audiocraft/generate", Kinds: onCard, Said: []string{"audiocraft/models", `audiocraft\models`, "audiocraft/modules", "musicgen"}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		ID: "audiocraft/train", Kinds: onCard, If: (*ledger.Case).Training, Cause: cause.TrainingStateTooLarge, Weight: cause.Strong,
+		Headline: "ran out of GPU memory[[ ({total})]] in training",
+		Means:    "Weights, gradients, Adam's two values for each weight and the activations of the batch are on each card. `dataset.batch_size` is that of all cards together.",
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", Title: "Halve `dataset.batch_size`", Steps: halfBatch("config", "dataset.batch_size=%d", 4), Cost: "Slower."},
+			{Fix: "use_smaller_model", Title: "Train the small language model", Kind: "config", Text: "model/lm/model_scale=small", Cost: "Plainer music."},
+			{Fix: "lower_resolution", Title: "Train on shorter segments", Kind: "config", Text: "dataset.segment_duration=10", Cost: "Shorter context in training."},
+		},
+		Sources: []string{"https://github.com/facebookresearch/audiocraft/blob/main/docs/TRAINING.md", "https://github.com/facebookresearch/audiocraft/blob/main/docs/MUSICGEN.md"},
+	}, cause.Card{
+		ID: "audiocraft/generate", Kinds: onCard, Said: []string{"audiocraft/models", `audiocraft\models`, "audiocraft/modules", "musicgen", "musicgen-small"}, If: func(c *ledger.Case) bool { return !c.Training() }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of GPU memory[[ ({total})]]",
 		Means:    "MusicGen generates all descriptions of a call at once, with a cache that grows with the duration. Its authors recommend 16 GB for the medium model; small needs less.",
 		Cures: []cause.Cure{
-			cure("lower_resolution", "Generate shorter music, one description per call", "python", "model.set_generation_params(duration=10)\nwav = model.generate([descriptions[0]])", "Several calls."),
-			cure("use_smaller_model", "Use musicgen-small", "python", "model = MusicGen.get_pretrained(\"facebook/musicgen-small\")", "Plainer music."),
+			{Fix: "lower_resolution", Title: "Generate shorter music, one description per call", Steps: half("python", "model.set_generation_params(duration=%d)\nwav = model.generate([descriptions[0]])", 10, "duration"), Cost: "Several calls."},
+			only(func(c *ledger.Case) bool { return !c.Near("musicgen-small") }, cure("use_smaller_model", "Use musicgen-small", "python", "model = MusicGen.get_pretrained(\"facebook/musicgen-small\")", "Plainer music.")),
 			lookAtCard,
+			only(func(c *ledger.Case) bool { return c.Near("musicgen-small") }, cause.Cure{Fix: "cpu_offload"}),
 		},
 		Sources: []string{"https://github.com/facebookresearch/audiocraft/blob/main/docs/MUSICGEN.md"},
 	}),
@@ -294,7 +354,7 @@ var AudioCraft = program.Program{
 var Demucs = program.Program{
 	Name: "demucs", Shown: "Demucs",
 	Commands: []string{"demucs"},
-	Proofs:   []string{"-packages/demucs/", "demucs/apply.py", "demucs/separate.py", "-m demucs"},
+	Proofs:   []string{"-packages/demucs/", "demucs/apply.py", "demucs/separate.py", "-m demucs", "Selected model is a bag of", "demucs/solver.py", "demucs/train.py"},
 	Like:     []*program.Program{&Voices},
 	Sources:  program.Sources{"demucs/demucs/separate.py": "--segment --no-split --two-stems", "demucs/README.md": "PYTORCH_NO_CUDA_MEMORY_CACHING"},
 	Steps: steps{
@@ -303,6 +363,30 @@ var Demucs = program.Program{
 		"lower_batch_size": step.Paste("text", "A shorter piece: demucs --segment 7 (version 3.0.5 and later)."),
 	},
 	Cards: cards(
+		cause.Card{
+			ID: "demucs/train", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("demucs") && c.Training() }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
+			Headline: "ran out of GPU memory[[ ({total})]] in training",
+			Means:    "Memory grows with `batch_size` (64 by default, over all cards) x `dset.segment` (11 seconds by default).",
+			Not:      "`--segment`: that is for separating.",
+			Cures: []cause.Cure{
+				{Fix: "lower_batch_size", Title: "Halve `batch_size`", Steps: halfBatch("config", "batch_size=%d   # in your dora command", 16), Cost: "Slower; `augment.remix.group_size` must divide what each card gets."},
+				cure("lower_resolution", "Train on shorter segments", "config", "dset.segment=6", "Shorter context in training."),
+				lookAtCard,
+			},
+			Sources: []string{"https://github.com/facebookresearch/demucs/blob/main/conf/config.yaml", "https://github.com/facebookresearch/demucs/blob/main/docs/training.md"},
+		},
+		cause.Card{
+			ID: "demucs/shortest", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError, fact.MPSAlloc}, Said: []string{"--segment 7", "--segment=7", "--segment 6", "--segment 5", "--segment 4"}, If: func(c *ledger.Case) bool { return c.In("demucs") && !c.Training() && c.Phase != "load" },
+			Cause: cause.BatchTooLarge, Weight: cause.Decisive,
+			Headline: "ran out of GPU memory[[ ({total})]] although its segments are short",
+			Means:    "The segments are about as short as they can be. Even so Demucs's README asks for 3 GB of GPU memory. A smaller card cannot run it, unless little is missing.",
+			Cures: []cause.Cure{
+				cure("cpu_offload", "Run it on the CPU", "config", "-d cpu", "About 1.5 times the length of the song."),
+				cure("empty_cache", "Turn off PyTorch's memory cache", "env", "export PYTORCH_NO_CUDA_MEMORY_CACHING=1", "Slower."),
+				lookAtCard,
+			},
+			Sources: []string{"https://github.com/facebookresearch/demucs/blob/main/README.md"},
+		},
 		cause.Card{
 			ID: "demucs/segment", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError, fact.MPSAlloc}, If: func(c *ledger.Case) bool { return c.In("demucs") && !c.Training() && c.Phase != "load" },
 			Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: func(c *ledger.Case) map[string]string {

@@ -39,6 +39,19 @@ var FaceFusion = program.Program{
 			Sources: []string{"onnxruntime/core/framework/bfc_arena.cc", "https://github.com/facefusion/facefusion/blob/4ffae94bac5add57a360066969ff991cbf8f9e5f/facefusion/wording.py"},
 		},
 		cause.Card{
+			ID: "facefusion/ram", Kinds: offRAM, If: func(c *ledger.Case) bool { return c.In("facefusion") }, Cause: cause.HostMemory, Weight: cause.Strong,
+			Headline: "ran out of system memory (RAM), not GPU memory",
+			Means:    "Every thread holds the frames of its queue at full size, with copies of them while it works; 4K frames have 24 MB each. The models are in RAM too before they go to the card.",
+			Not:      "`--video-memory-strategy`: it is about GPU memory.",
+			Cures: []cause.Cure{
+				{Fix: "lower_parallel", Title: "Fewer threads, a queue of one", Told: "On its page set Execution Thread Count 2 and Execution Queue Count 1. Or:", Steps: faceFusion(step.Change{Flag: "--execution-thread-count", Value: "2"}, step.Change{Flag: "--execution-queue-count", Value: "1"}), Cost: "Slower."},
+				{Fix: "lower_resolution", Title: "Scale the video down, or work on parts of it", Kind: "shell", Text: "ffmpeg -i target.mp4 -vf scale=-2:1080 smaller.mp4", Cost: "Detail."},
+				managePage, addSwap,
+				{Fix: "close_other_apps", Title: "Close other programs", Told: "Browser and games first.", Cost: "Free."},
+			},
+			Sources: []string{"https://github.com/facefusion/facefusion/blob/master/facefusion/program.py", "https://github.com/facefusion/facefusion/blob/master/facefusion/wording.py"},
+		},
+		cause.Card{
 			// Logger names of 1.x and 2.0: facefusion/processors/frame/modules/*.py.
 			ID: "facefusion/first-threads", Kinds: ortKinds, Said: []string{"FACEFUSION.FRAME_PROCESSOR"}, If: func(c *ledger.Case) bool { return c.In("facefusion") }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 			Means: threadsMean,
@@ -51,11 +64,12 @@ var FaceFusion = program.Program{
 		},
 		cause.Card{
 			ID: "facefusion/threads", Kinds: ortKinds, If: func(c *ledger.Case) bool { return c.In("facefusion") }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-			Means: threadsMean,
+			Means: "{threads}", Figures: threadsOf,
 			Cures: []cause.Cure{
-				{Fix: "lower_parallel", Title: "Use one thread and the strict memory strategy", Told: "On its page set Execution Thread Count 1 and Video Memory Strategy strict. Or:", Cost: "Slower.",
+				{Fix: "lower_parallel", Title: "Use one thread and the strict memory strategy", If: when.Not(leanFaceFusion), Told: "On its page set Execution Thread Count 1 and Video Memory Strategy strict. Or:", Cost: "Slower.",
 					Steps: faceFusion(step.Change{Flag: "--execution-thread-count", Value: "1"}, strictMemory)},
 				oneProcessor, lookAtCard,
+				{Fix: "lower_resolution", Title: "Scale the video down", If: leanFaceFusion, Told: "The enhancers work on larger crops with larger frames. Face swapper pixel boost at its lowest value needs least.", Kind: "shell", Text: "ffmpeg -i target.mp4 -vf scale=-2:720 smaller.mp4", Cost: "Detail."},
 			},
 			Sources: []string{"https://github.com/facefusion/facefusion/blob/master/facefusion/program.py", "https://github.com/facefusion/facefusion/blob/master/facefusion.ini"},
 		},
@@ -63,6 +77,19 @@ var FaceFusion = program.Program{
 }
 
 const threadsMean = "FaceFusion works on several frames at a time, one in each thread. The models of all ticked processors (swapper, face enhancer, frame enhancer) share the card."
+
+// leanFaceFusion: one thread and the strict strategy are on already.
+func leanFaceFusion(c *ledger.Case) bool {
+	return !above(1, "execution_thread_count")(c) && !unlike("video_memory_strategy", "strict")(c)
+}
+
+// threadsOf is what shares the card, with the threads that the log shows.
+func threadsOf(c *ledger.Case) map[string]string {
+	if !above(1, "execution_thread_count")(c) {
+		return map[string]string{"threads": "One thread runs already. The models of all ticked processors (swapper, face enhancer, frame enhancer) share the card with whatever else uses it."}
+	}
+	return map[string]string{"threads": threadsMean}
+}
 
 var (
 	strictMemory = step.Change{Flag: "--video-memory-strategy", Value: "strict"}

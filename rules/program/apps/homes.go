@@ -30,6 +30,13 @@ var (
 		Costs:  map[string]string{"lower_parallel": "A first scan takes longer.", "use_smaller_model": "Coarser search.", "cpu_offload": "Slower.", "empty_cache": "Loading again before the next job."},
 		Cards: cards(
 			cause.Card{
+				ID: "immich/one-worker", Kinds: served, Said: []string{"MACHINE_LEARNING_WORKERS=1", "MACHINE_LEARNING_WORKERS: 1", "Loading visual model", "Loading textual model"}, If: func(c *ledger.Case) bool {
+					return !ledger.Roomy(c) && c.Near("Loading visual model", "Loading textual model")
+				}, Cause: cause.ModelTooLarge, Weight: cause.Strong,
+				Headline: "ran out of GPU memory while it loaded its search model", Means: "The CLIP model for smart search did not fit; large ones (SigLIP SO400M, ViT-H) take several GB. Face and text models may be loaded beside it. An integrated GPU uses the computer's RAM.",
+				Cures: fixes("use_smaller_model", "close_other_apps", "cpu_offload", "lower_parallel"), Sources: []string{"immich/docs/docs/install/environment-variables.md"},
+			},
+			cause.Card{
 				ID: "immich/models", Kinds: served, If: func(c *ledger.Case) bool { return !ledger.Roomy(c) }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 				Headline: "ran out of GPU memory", Means: "Smart search, faces and text recognition use separate models, which stay loaded for some minutes, and several pictures are processed at once. An integrated GPU uses the computer's RAM.",
 				Cures: fixes("lower_parallel", "use_smaller_model", "cpu_offload"), Sources: []string{"immich/docs/docs/install/environment-variables.md"},

@@ -1,6 +1,8 @@
 package apps
 
 import (
+	"slices"
+
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
@@ -14,6 +16,22 @@ func listens(name, means, source string, own ...string) cause.Card {
 		Headline: "ran out of GPU memory[[ ({total})]] with its speech model", Means: means,
 		Cures: looking(seen, fixes(own...)), Sources: []string{source},
 	}
+}
+
+// alone1 is such a program where the log shows that it does one thing at a time
+// already.
+func alone1(name, means, source string, words []string, own ...string) cause.Card {
+	k := listens(name, means, source, own...)
+	k.ID, k.Said = name+"/one", words
+	return k
+}
+
+// saved lets a card's cure by a fix be silent where the log shows it done.
+func saved(k cause.Card, fix string, words ...string) cause.Card {
+	k.ID += "-saved"
+	k.Said = words
+	k.Cures = slices.DeleteFunc(slices.Clone(k.Cures), func(x cause.Cure) bool { return x.Fix == fix })
+	return k
 }
 
 // Programs that write down what is said, on Whisper.
@@ -40,6 +58,7 @@ var (
 				},
 				Sources: []string{"WhisperJAV/whisperjav/main.py", "WhisperJAV/whisperjav/pipelines/fidelity_pipeline.py", whisperTable},
 			},
+			saved(listens("whisperjav", "8 bit is on already: even large then needs about 3 GB with what it works on. Usually something else takes the rest of the card.", "WhisperJAV/whisperjav/main.py", "use_lower_quant", "close_other_apps", "use_smaller_model", "cpu_offload"), "use_lower_quant", "--compute-type int8"),
 			listens("whisperjav", "A large Whisper model needs 3 to 5 GB at 16 bit, and about half at 8 bit. Scene and speech detection add little.", "WhisperJAV/whisperjav/main.py", "use_lower_quant", "use_smaller_model", "cpu_offload"),
 		),
 	}
@@ -68,8 +87,11 @@ var (
 			"cpu_offload":       words("In `config.yaml` under whisper set `runtime: 'cloud'`."),
 		},
 		Titles: map[string]string{"cpu_offload": "Recognise in the cloud"}, Costs: map[string]string{"cpu_offload": "A service's price."},
-		Like:  []*program.Program{&Transcribers},
-		Cards: cards(listens("videolingo", "WhisperX decodes 16 segments at once on cards above 8 GB, 2 on smaller ones, whatever is free. Demucs and the alignment model use the card too.", "VideoLingo/core/asr_backend/whisperX_local.py", "lower_batch_size", "use_smaller_model", "close_other_apps")),
+		Like: []*program.Program{&Transcribers},
+		Cards: cards(
+			saved(listens("videolingo", "WhisperX decodes 2 segments at once already. Demucs and the alignment model use the card too.", "VideoLingo/core/asr_backend/whisperX_local.py", "use_smaller_model", "close_other_apps", "cpu_offload"), "lower_batch_size", "Batch size: 2"),
+			listens("videolingo", "WhisperX decodes 16 segments at once on cards above 8 GB, 2 on smaller ones, whatever is free. Demucs and the alignment model use the card too.", "VideoLingo/core/asr_backend/whisperX_local.py", "lower_batch_size", "use_smaller_model", "close_other_apps"),
+		),
 	}
 	// WhisperLive transcribes as one speaks.
 	WhisperLive = program.Program{
@@ -82,8 +104,11 @@ var (
 			"use_smaller_model": words("In the client set `model=\"small\"`."),
 		},
 		Titles: map[string]string{"lower_parallel": "Allow fewer clients, or share one model"}, Costs: map[string]string{"lower_parallel": "Others wait."},
-		Like:  []*program.Program{&Transcribers},
-		Cards: cards(listens("whisper-live", "Each client that connects gets its own model, unless the server shares one for all. So memory grows with the number of clients, and a model stays until its client leaves.", "WhisperLive/whisper_live/backend/faster_whisper_backend.py", "lower_parallel", "use_smaller_model")),
+		Like: []*program.Program{&Transcribers},
+		Cards: cards(
+			alone1("whisper-live", "One client is allowed already, so the model decides, and what else is on the card.", "WhisperLive/run_server.py", []string{"--max_clients 1 ", "--max_clients=1 "}, "use_smaller_model"),
+			listens("whisper-live", "Each client that connects gets its own model, unless the server shares one for all. So memory grows with the number of clients, and a model stays until its client leaves.", "WhisperLive/whisper_live/backend/faster_whisper_backend.py", "lower_parallel", "use_smaller_model"),
+		),
 	}
 	// Speaches is faster-whisper-server's new name.
 	Speaches = program.Program{
@@ -99,8 +124,11 @@ var (
 			"cpu_offload":       words("In the container's environment set `WHISPER__INFERENCE_DEVICE=cpu`."),
 		},
 		Titles: map[string]string{"empty_cache": "Unload models sooner"}, Costs: map[string]string{"empty_cache": "Loading before each request."},
-		Like:  []*program.Program{&Transcribers},
-		Cards: cards(listens("speaches", "Each model that a request names is loaded and stays on the card for `STT_MODEL_TTL` or `TTS_MODEL_TTL` seconds (300 by default). Several models add up.", "speaches/src/speaches/config.py", "use_lower_quant", "empty_cache", "use_smaller_model")),
+		Like: []*program.Program{&Transcribers},
+		Cards: cards(
+			saved(listens("speaches", "8 bit is on already. Each model that a request names is loaded and stays on the card for `STT_MODEL_TTL` or `TTS_MODEL_TTL` seconds (300 by default). Several models add up.", "speaches/src/speaches/config.py", "empty_cache", "close_other_apps", "use_smaller_model"), "use_lower_quant", "WHISPER__COMPUTE_TYPE=int8", "WHISPER__COMPUTE_TYPE: int8"),
+			listens("speaches", "Each model that a request names is loaded and stays on the card for `STT_MODEL_TTL` or `TTS_MODEL_TTL` seconds (300 by default). Several models add up.", "speaches/src/speaches/config.py", "use_lower_quant", "empty_cache", "use_smaller_model"),
+		),
 	}
 	// Subgen makes subtitles for media servers.
 	Subgen = program.Program{
@@ -115,8 +143,11 @@ var (
 			"cpu_offload":       words("In the container's environment set `TRANSCRIBE_DEVICE=cpu`."),
 		},
 		Titles: map[string]string{"lower_parallel": "Run one transcription at a time"}, Costs: map[string]string{"lower_parallel": "Files wait."},
-		Like:  []*program.Program{&Transcribers},
-		Cards: cards(listens("subgen", "By default Subgen transcribes two files at once, with the model `WHISPER_MODEL` (medium). The media server may decode videos on the same card.", "subgen/subgen.py", "lower_parallel", "use_lower_quant", "use_smaller_model")),
+		Like: []*program.Program{&Transcribers},
+		Cards: cards(
+			alone1("subgen", "One transcription runs at a time already, so the model decides, and what else is on the card. The media server may decode videos there.", "subgen/subgen.py", []string{"CONCURRENT_TRANSCRIPTIONS: 1", "CONCURRENT_TRANSCRIPTIONS=1", "1 concurrent transcriptions"}, "use_lower_quant", "use_smaller_model"),
+			listens("subgen", "By default Subgen transcribes two files at once, with the model `WHISPER_MODEL` (medium). The media server may decode videos on the same card.", "subgen/subgen.py", "lower_parallel", "use_lower_quant", "use_smaller_model"),
+		),
 	}
 	// NoScribe transcribes interviews.
 	NoScribe = program.Program{

@@ -25,12 +25,12 @@ var EasyDiffusion = program.Program{
 		"vae_tiling":       step.Paste("ui", "Image Settings: Enable VAE Tiling (on by default)"),
 	},
 	Cards: cards(cause.Card{
-		ID: "easy-diffusion/card", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("easy-diffusion") }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		ID: "easy-diffusion/card", Kinds: onCard, Said: []string{"sdkit/", "easydiffusion/", "vram_usage_level: low", "'vram_usage_level': 'low'"}, If: func(c *ledger.Case) bool { return c.In("easy-diffusion") }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of GPU memory[[ ({total})]]",
 		Means:    "The setting GPU Memory Usage decides which parts of the model stay on the card: Balanced by default, Low for cards with 3 to 4 GB. A large initial image needs more memory too.",
 		Not:      "`--medvram` and other flags of AUTOMATIC1111: Easy Diffusion has this setting instead.",
 		Cures: []cause.Cure{
-			{Fix: "lowvram_mode", Title: "Set GPU Memory Usage to Low", Told: "You find it in the Settings tab. Save, and run it again.", Cost: "Slower."},
+			{Fix: "lowvram_mode", Title: "Set GPU Memory Usage to Low", If: func(c *ledger.Case) bool { return !c.Near("vram_usage_level: low", "'vram_usage_level': 'low'") }, Told: "You find it in the Settings tab. Save, and run it again.", Cost: "Slower."},
 			{Fix: "lower_resolution", Title: "Lower the image size, and that of the initial image", Told: "Use 512 x 512 (SDXL 1024 x 1024) for both, and one image in parallel. Enlarge afterwards.", Cost: "Less detail."},
 			{Fix: "vae_tiling", Title: "Turn VAE Tiling on, if it is off", Told: "In Image Settings. It helps if it failed at the very end of an image.", Cost: "Some seconds."},
 		},
@@ -270,12 +270,24 @@ var DeepFaceLab = program.Program{
 		},
 		Sources: []string{"https://github.com/iperov/DeepFaceLab/blob/master/models/Model_SAEHD/Model.py", "https://github.com/iperov/DeepFaceLab/blob/master/core/leras/layers/Dense.py"},
 	}, cause.Card{
-		ID: "deepfacelab/training", Kinds: []fact.Kind{fact.TFAlloc, fact.TFStart, fact.TFCopy, fact.TFHandle, fact.CUDAError}, If: func(c *ledger.Case) bool { return c.In("deepfacelab") }, Cause: cause.TrainingStateTooLarge, Weight: cause.Strong,
+		ID: "deepfacelab/ram", Kinds: offRAM, If: func(c *ledger.Case) bool { return c.In("deepfacelab") }, Cause: cause.HostMemory, Weight: cause.Strong,
+		Headline: "ran out of system memory (RAM), not GPU memory",
+		Means:    "Several processes read and warp faces while it trains, half of them for src and half for dst, each with its own copy of the program. With models and optimizer in RAM (GPU: n) that comes on top. On Windows RAM plus page file are the limit.",
+		Not:      "A smaller Batch_size alone: the processes stay.",
+		Cures: []cause.Cure{
+			managePage, addSwap,
+			{Fix: "lower_num_workers", Title: "Pack the faces", Told: "Run `4.2) data_src faceset util` pack (5.2 for dst): one file instead of thousands. Sort out faces that you do not need.", Cost: "Some minutes."},
+			{Fix: "close_other_apps", Title: "Close other programs", Told: "Browser and games first.", Cost: "Free."},
+		},
+		Sources: []string{"https://github.com/iperov/DeepFaceLab/blob/master/samplelib/SampleGeneratorFace.py", "https://github.com/iperov/DeepFaceLab/blob/master/models/Model_SAEHD/Model.py"},
+	}, cause.Card{
+		ID: "deepfacelab/training", Kinds: []fact.Kind{fact.TFAlloc, fact.TFStart, fact.TFCopy, fact.TFHandle, fact.CUDAError}, Said: []string{"DeepFaceLab/", "Model_SAEHD", "Model_AMP", "Model_Quick96", "models_opt_on_gpu: False"}, If: func(c *ledger.Case) bool { return c.In("deepfacelab") }, Cause: cause.TrainingStateTooLarge, Weight: cause.Strong,
 		Means: "Model, optimizer and a batch of faces share the card. You can change the batch size at every start, but not the resolution and dimensions of a model.",
 		Cures: []cause.Cure{
-			cure("lower_batch_size", "Lower the batch size at the next start", "ui", "Press Enter within two seconds of the start and set Batch_size to half, for example 4", "Slower learning."),
-			cure("offload_optimizer", "Move model and optimizer to RAM", "ui", "In the same place: Place models and optimizer on GPU: n; Use AdaBelief optimizer: n (it has to be chosen again)", "Slower steps."),
+			{Fix: "lower_batch_size", Title: "Lower the batch size at the next start", Steps: halfBatch("ui", "Press Enter within two seconds of the start and set Batch_size to %d", 4), Cost: "Slower learning."},
+			only(func(c *ledger.Case) bool { return !c.Near("models_opt_on_gpu: False") }, cure("offload_optimizer", "Move model and optimizer to RAM", "ui", "In the same place: Place models and optimizer on GPU: n; Use AdaBelief optimizer: n (it has to be chosen again)", "Slower steps.")),
 			lookAtCard,
+			only(func(c *ledger.Case) bool { return c.Near("models_opt_on_gpu: False") }, cure("lower_resolution", "Train a smaller model", "text", "Quick96 fits cards with 4 GB; with 2 GB a new SAEHD of resolution 96 and smaller dimensions.", "Detail; training starts over.")),
 		},
 		Sources: []string{"https://github.com/iperov/DeepFaceLab/blob/master/models/Model_SAEHD/Model.py", "https://github.com/iperov/DeepFaceLab/blob/master/models/ModelBase.py"},
 	}),

@@ -33,6 +33,17 @@ var RealESRGAN = program.Program{
 		"half_precision":   esrganHalf,
 	},
 	Cards: cards(cause.Card{
+		ID: "real-esrgan/ram", Kinds: offRAM, If: func(c *ledger.Case) bool { return c.In("real-esrgan") && !training(c) }, Cause: cause.HostMemory, Weight: cause.Strong,
+		Headline: "ran out of system memory (RAM) with the enlarged image",
+		Means:    "The whole result is put together in RAM at 32 bit: 12 bytes a pixel, and several copies of it. The model enlarges by its own factor first (x4: 16 times the pixels), whatever `--outscale` says.",
+		Not:      "`--tile` and a lower `--outscale`: the whole result is in RAM all the same.",
+		Cures: []cause.Cure{
+			{Fix: "lower_resolution", Title: "Cut the image into pieces, or scale it down", Told: "Enlarge each piece by itself and join them afterwards. Half the width and height needs a quarter of the RAM.", Cost: "Joining them, or detail."},
+			{Fix: "use_smaller_model", Title: "Use a model that enlarges by 2", Kind: "config", Text: "-n RealESRGAN_x2plus --outscale 2", Cost: "A smaller result; a quarter of the RAM."},
+			managePage, addSwap,
+		},
+		Sources: []string{esrganCode + "master/realesrgan/utils.py"},
+	}, cause.Card{
 		ID: "real-esrgan/tile", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("real-esrgan") && !training(c) }, Cause: cause.BatchTooLarge, Weight: cause.Decisive,
 		Headline: "ran out of GPU memory[[ ({total})]] while it enlarged an image",
 		Means:    "{tiled} Memory grows with the pixels of the input image or tile.[[ {attribute}]]",
@@ -161,7 +172,7 @@ var UVR = program.Program{
 			Sources: []string{uvrCode + "gui_data/error_handling.py"},
 		},
 		{
-			ID: "uvr/card", Kinds: ortKinds, Said: []string{"Process: Demucs", "Process: MDX-Net", "Process: VR Arc", "UVR.py", "Ultimate Vocal Remover", "Full Application Settings:", "is_gpu_conversion:"}, Figures: uvrProcess, If: func(c *ledger.Case) bool { return inUVR(c) && !ledger.Roomy(c) && !c.Root(inRAM...) }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
+			ID: "uvr/card", Kinds: ortKinds, Said: []string{"Process: Demucs", "Process: MDX-Net", "Process: VR Arc", "UVR.py", "Ultimate Vocal Remover", "Full Application Settings:", "is_gpu_conversion:", "mdx_segment_size: 32", "mdx_segment_size: 64", "mdx_segment_size: 128"}, Figures: uvrProcess, If: func(c *ledger.Case) bool { return inUVR(c) && !ledger.Roomy(c) && !c.Root(inRAM...) }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 			Headline: "ran out of GPU memory[[ ({total})]]",
 			Means:    "UVR works on a song in segments. Segment size and batch size decide how much GPU memory it needs.",
 			Cures:    []cause.Cure{uvrSettings, {Fix: "close_other_apps", Title: "Free the card", Told: "Restart UVR; close browser, games and other AI programs.", Cost: "Free."}, uvrOffCard},
@@ -172,9 +183,22 @@ var UVR = program.Program{
 
 func inUVR(c *ledger.Case) bool { return c.In("uvr") }
 
+// mdxSizes are the settings of MDX-Net below those of the error log.
+func mdxSizes(c *ledger.Case) string {
+	switch {
+	case c.Near("mdx_segment_size: 32"):
+		return "the Segment Size is the smallest already; set Batch Size to 1"
+	case c.Near("mdx_segment_size: 64"):
+		return "set Segment Size to 32 instead of 64; Batch Size 1"
+	case c.Near("mdx_segment_size: 128"):
+		return "set Segment Size to 64 instead of 128, then 32; Batch Size 1"
+	}
+	return "set Segment Size to 128 (default 256), then 64; Batch Size 1"
+}
+
 // uvrProcess are the settings of the method that its error log names, or of all.
 func uvrProcess(c *ledger.Case) map[string]string {
-	out := map[string]string{"demucs": "set Segments to 10 instead of Default, then 5", "mdx": "set Segment Size to 128 (default 256), then 64; Batch Size 1", "vr": "set Batch Size to 1 instead of Default; no TTA, no High-End Process"}
+	out := map[string]string{"demucs": "set Segments to 10 instead of Default, then 5", "mdx": mdxSizes(c), "vr": "set Batch Size to 1 instead of Default; no TTA, no High-End Process"}
 	for word, own := range map[string]string{"Process: Demucs": "demucs", "Process: MDX-Net": "mdx", "Process: VR Arc": "vr"} {
 		if !c.Near(word) {
 			continue

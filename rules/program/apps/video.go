@@ -2,6 +2,8 @@ package apps
 
 import (
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
@@ -9,6 +11,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/program"
 	uis "github.com/oomdoc/oomdoc/rules/program/torch/pictures"
 	"github.com/oomdoc/oomdoc/rules/step"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 // Pictures is what programs share that make images and videos.
@@ -44,6 +47,18 @@ func training(c *ledger.Case) bool { return c.Training() }
 // wanLean: Wan's own script, with T5 on the CPU.
 func wanLean(c *ledger.Case) bool {
 	return c.In("wan") && c.Near("--t5_cpu") && !training(c) && !ledger.Crowded(c)
+}
+
+// wanSmallest: Wan's smallest model is in use.
+func wanSmallest(c *ledger.Case) bool { return c.Near("--task t2v-1.3B", "task='t2v-1.3B'") }
+
+// wanFrames are about half of the frames of the log, 4n+1 as Wan wants them.
+func wanFrames(c *ledger.Case) []step.Step {
+	frames := 81
+	if own := ledger.IntSetting(c, "frame_num"); own > 0 {
+		frames = own
+	}
+	return []step.Step{{Kind: "config", Text: "--frame_num " + strconv.Itoa(max(frames/8*4+1, 5))}}
 }
 
 // Wan2GP is deepbeepmeep's page for many video models.
@@ -225,6 +240,29 @@ var Wan = program.Program{
 		},
 		Sources: []string{"https://github.com/Wan-Video/Wan2.1/blob/main/wan/modules/vae.py", "https://github.com/Wan-Video/Wan2.1/blob/main/wan/text2video.py"},
 	}, cause.Card{
+		ID: "wan/small-offloaded", Kinds: onCard, Said: []string{"--task t2v-1.3B", "task='t2v-1.3B'"}, If: func(c *ledger.Case) bool { return wanLean(c) }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
+		Headline: "ran out of GPU memory[[ ({total})]] with its smallest model and all memory options on",
+		Means:    "Offload and T5 on the CPU are on already, with the 1.3B model. By Wan's README that takes 8.2 GB for 81 frames at 480p. Fewer frames need less.",
+		Not:      "`--offload_model True --t5_cpu`: the command has them already.",
+		Cures: []cause.Cure{
+			{Fix: "lower_resolution", Title: "Make fewer frames", Steps: wanFrames, Cost: "A shorter clip."},
+			{Fix: "half_precision", Title: "Load the transformer at 16 bit", Told: "In wan/text2video.py, where the model is created:", Kind: "python", Text: "self.model = WanModel.from_pretrained(checkpoint_dir, torch_dtype=torch.bfloat16)", Cost: "Hardly any loss of quality."},
+			cure("use_smaller_model", "Run it in ComfyUI or WanGP", "text", "Both run the same model at 8 bit or as GGUF, and decode in tiles: 6 GB are enough.", "Another program."),
+			lookAtCard,
+		},
+		Sources: []string{"https://github.com/Wan-Video/Wan2.1/blob/main/README.md", "https://github.com/Wan-Video/Wan2.1/blob/main/wan/text2video.py"},
+	}, cause.Card{
+		ID: "wan/ram", Kinds: offRAM, If: func(c *ledger.Case) bool { return c.In("wan") && !training(c) }, Cause: cause.HostMemory, Weight: cause.Decisive,
+		Headline: "ran out of system memory (RAM) while it loaded or offloaded its weights",
+		Means:    "All weights pass through RAM: T5 11 GB, 14B 28 GB at 16 bit or 57 at 32. Wan 2.2's A14B has two of them. `--offload_model True` and `--t5_cpu` keep them there; with several processes each has its own copy.",
+		Not:      "`--offload_model`, `--t5_cpu`: they move weights from the card into RAM.",
+		Cures: []cause.Cure{
+			only(when.Not(wanSmallest), cause.Cure{Fix: "use_smaller_model", Title: "Use a smaller model, or quantised files", Told: "Wan 2.2: `--task ti2v-5B`; Wan 2.1: `--task t2v-1.3B` (other checkpoints). Or run 14B in ComfyUI or WanGP at 8 bit or as GGUF.", Cost: "Quality, or another program."}),
+			managePage, addSwap,
+			{Fix: "raise_memory_limit", Title: "Use a machine with more RAM", Told: "64 GB for one 14B model, 128 GB for A14B. In Docker and WSL raise the limit; with torchrun start fewer processes.", Cost: "Money."},
+		},
+		Sources: []string{"https://github.com/Wan-Video/Wan2.1/blob/main/wan/text2video.py", "https://github.com/Wan-Video/Wan2.2/blob/main/README.md"},
+	}, cause.Card{
 		ID: "wan/generate", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("wan") && !training(c) }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of GPU memory[[ ({total})]]",
 		Not:      "More cards without `--dit_fsdp --t5_fsdp`: then each card holds the whole model.",
@@ -266,9 +304,10 @@ var HunyuanVideo = program.Program{
 		cause.Card{
 			ID: "hunyuanvideo/generate", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("hunyuanvideo") && !training(c) }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 			Headline: "ran out of GPU memory[[ ({total})]]",
-			Means:    "The transformer has 26 GB at 16 bit and the Llama text encoder 16; both are on the card by default. Tencent asks for 60 GB for 129 frames at 720x1280, and 45 GB at 544x960.",
+			Means:    "The transformer has 26 GB at 16 bit and the Llama text encoder 16; both are on the card by default. Tencent asks for 60 GB for 129 frames at 720x1280, and 45 GB at 544x960; fp8 saves about 10 of them.",
 			Cures: []cause.Cure{
-				{Fix: "cpu_offload", Title: "Turn on CPU offload, lower size and length", Kind: "config", Text: "--use-cpu-offload --video-size 544 960 --video-length 65", Cost: "Slower; 60 GB of RAM; a shorter clip."},
+				{Fix: "cpu_offload", Title: "Turn on CPU offload", If: unlike("use_cpu_offload", ""), Kind: "config", Text: "--use-cpu-offload", Cost: "Slower; 60 GB of RAM."},
+				{Fix: "lower_resolution", Title: "Lower size and length", Steps: hunyuanLength, Cost: "A shorter or smaller clip."},
 				hunyuanFP8, hunyuanElsewhere,
 			},
 			Sources: []string{"https://github.com/Tencent-Hunyuan/HunyuanVideo/blob/main/README.md"},
@@ -277,15 +316,32 @@ var HunyuanVideo = program.Program{
 }
 
 var (
-	hunyuanFP8 = cause.Cure{Fix: "use_lower_quant", Title: "Use the fp8 weights", Kind: "config", Text: "--use-fp8 --dit-weight ckpts/hunyuan-video-t2v-720p/transformers/mp_rank_00_model_states_fp8.pt --use-cpu-offload", Cost: "About 10 GB less; a download."}
+	hunyuanFP8 = cause.Cure{If: unlike("use_fp8", ""), Fix: "use_lower_quant", Title: "Use the fp8 weights", Kind: "config", Text: "--use-fp8 --dit-weight ckpts/hunyuan-video-t2v-720p/transformers/mp_rank_00_model_states_fp8.pt --use-cpu-offload", Cost: "About 10 GB less; a download."}
 
 	hunyuanElsewhere = cause.Cure{Fix: "upgrade_version", Title: "Run it in ComfyUI or WanGP", Told: "Both can run the same model with quantised weights and tiles on 8 to 24 GB.", Cost: "Another program to set up."}
 )
+
+// hunyuanLength is 544 x 960, or half the frames of who has that already; 4n+1.
+func hunyuanLength(c *ledger.Case) []step.Step {
+	frames := 129
+	if own := ledger.IntSetting(c, "video_length"); own > 0 {
+		frames = own
+	}
+	return []step.Step{{Kind: "config", Text: "--video-size 544 960 --video-length " + strconv.Itoa(max(frames/8*4+1, 5))}}
+}
 
 // hunyuanAlone is the reader's own command on one card.
 func hunyuanAlone(c *ledger.Case) []step.Step {
 	own := step.Edited(c, step.Typed(c, "sample_video.py"), step.Change{Flag: "--nproc_per_node", Drop: true}, step.Change{Flag: "--ulysses-degree", Drop: true}, step.Change{Flag: "--ring-degree", Drop: true}, step.Change{Flag: "--use-cpu-offload"})
 	return []step.Step{{Kind: "shell", Text: "python sample_video.py " + own}}
+}
+
+// cogOffload tells whether layers are offloaded already.
+func cogOffload(c *ledger.Case) map[string]string {
+	if c.Near("enable_sequential_cpu_offload()") {
+		return map[string]string{"without": "", "with": "Sequential offload, which needs least, is on already: so it is the frames at work."}
+	}
+	return map[string]string{"without": "Without them it needs about three times as much.", "with": ""}
 }
 
 // CogVideo is its own scripts on diffusers.
@@ -301,13 +357,16 @@ var CogVideo = program.Program{
 		"lower_resolution": step.Paste("python", "pipe(prompt, num_frames=49)   # CogVideoX 1.5: 81 at most, 8n+1"),
 	},
 	Cards: cards(cause.Card{
-		ID: "cogvideo/generate", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("cogvideo") && !training(c) }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		ID: "cogvideo/generate", Kinds: onCard, Said: []string{"CogVideo/", "pipelines/cogvideo/", "cogvideox", "CogVideoX", "enable_sequential_cpu_offload()"}, If: func(c *ledger.Case) bool { return c.In("cogvideo") && !training(c) }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of GPU memory[[ ({total})]]",
-		Means:    "The memory figures in CogVideoX's README assume CPU offload, VAE slicing and VAE tiling. Without them it needs about three times as much.",
+		Means:    "The memory figures in CogVideoX's README assume CPU offload, VAE slicing and VAE tiling.[[ {without}]][[ {with}]]",
+		Figures:  cogOffload,
 		Not:      "Offload after `pipe.to(\"cuda\")`: everything is on the card by then.",
 		Cures: []cause.Cure{
-			cure("cpu_offload", "Turn on CPU offload, VAE slicing and tiling", "python", "pipe.enable_sequential_cpu_offload()   # faster, with more memory: enable_model_cpu_offload()\npipe.vae.enable_slicing()\npipe.vae.enable_tiling()", "Slower."),
-			cure("use_smaller_model", "Use the 2B model at float16", "python", "pipe = CogVideoXPipeline.from_pretrained(\"THUDM/CogVideoX-2b\", torch_dtype=torch.float16)", "Quality."),
+			only(func(c *ledger.Case) bool { return c.Near("enable_sequential_cpu_offload()") }, cause.Cure{Fix: "lower_resolution", Title: "Make fewer frames", Kind: "python", Text: "pipe(prompt, num_frames=25)   # with your other arguments", Cost: "A shorter clip."}),
+			only(func(c *ledger.Case) bool { return c.Near("enable_sequential_cpu_offload()") }, cause.Cure{Fix: "use_lower_quant", Title: "Quantise the transformer (torchao)", Told: "CogVideo's inference/cli_demo_quantization.py runs 5B at int8, and fp8 from RTX 40 on.", Cost: "Slight loss of quality."}),
+			only(func(c *ledger.Case) bool { return !c.Near("enable_sequential_cpu_offload()") }, cure("cpu_offload", "Turn on CPU offload, VAE slicing and tiling", "python", "pipe.enable_sequential_cpu_offload()   # faster, with more memory: enable_model_cpu_offload()\npipe.vae.enable_slicing()\npipe.vae.enable_tiling()", "Slower.")),
+			only(func(c *ledger.Case) bool { return !strings.Contains(strings.ToLower(c.ModelName()), "i2v") }, cure("use_smaller_model", "Use the 2B model at float16", "python", "pipe = CogVideoXPipeline.from_pretrained(\"THUDM/CogVideoX-2b\", torch_dtype=torch.float16)", "Quality.")),
 		},
 		Sources: []string{"https://github.com/THUDM/CogVideo/blob/main/README.md", "https://github.com/THUDM/CogVideo/blob/main/inference/cli_demo.py"},
 	}),

@@ -19,7 +19,7 @@ var (
 		Sources: program.Sources{"tacotron2/hparams.py": "--hparams batch_size fp16_run", "tacotron2/train.py": "--hparams"},
 		Proofs:  []string{"tacotron2/train.py", "tacotron2/model.py", "tacotron2/loss_function.py", "tacotron2/hparams.py", "mellotron/train.py", "flowtron/train.py"},
 		Steps: steps{
-			"lower_batch_size": words("Set `--hparams=batch_size=16` (64 in hparams.py), then 8."),
+			"lower_batch_size": halfBatch("text", "Set `--hparams=batch_size=%d`, then half of it (64 in hparams.py).", 16),
 			"lower_resolution": words("Remove recordings above 10 seconds from the file lists in filelists/."),
 			"mixed_precision":  words("Set `--hparams=fp16_run=True` (it needs apex)."),
 		},
@@ -32,7 +32,7 @@ var (
 		Sources: program.Sources{"vits/configs/ljs_base.json": "batch_size fp16_run segment_size", "Bert-VITS2/configs/config.json": "batch_size bf16_run"},
 		Proofs:  []string{"/vits/train.py", "/vits/train_ms.py", "/vits/models.py", "Bert-VITS2", "VITS-fast-fine-tuning", "vits/data_utils.py"},
 		Steps: steps{
-			"lower_batch_size":  step.Paste("config", "// configs/*.json, in train; then half of it\n\"batch_size\": 8"),
+			"lower_batch_size":  halfBatch("config", "// configs/*.json, in train; then half of it\n\"batch_size\": %d", 8),
 			"lower_resolution":  byPhase(step.Step{Kind: "text", Text: "Cut recordings to at most 10 seconds. Or shorten the bucket list in train.py to `[32,300,400,500,600]`: longer recordings are then left out."}, step.Step{Kind: "text", Text: shorterText}),
 			"mixed_precision":   words("Set `\"fp16_run\": true` in the config (Bert-VITS2: `\"bf16_run\"`)."),
 			"lower_num_workers": words("Set `num_workers=2, persistent_workers=False` in the loaders of train.py (Bert-VITS2: `num_workers` under train_ms in config.yml)."),
@@ -85,7 +85,7 @@ var (
 		Sources: program.Sources{"MeloTTS/melo/configs/config.json": "batch_size fp16_run", "MeloTTS/melo/train.py": "num_workers"},
 		Proofs:  []string{"melo/train.py", "melo/api.py", "melo/models.py", "MeloTTS/"},
 		Steps: steps{
-			"lower_batch_size":  step.Paste("config", "// config.json beside your metadata.list, in train\n\"batch_size\": 2   // 6 by default"),
+			"lower_batch_size":  halfBatch("config", "// config.json beside your metadata.list, in train (6 by default)\n\"batch_size\": %d", 2),
 			"lower_resolution":  byPhase(step.Step{Kind: "text", Text: "Keep only recordings of at most 10 seconds in metadata.list."}, step.Step{Kind: "text", Text: shorterText}),
 			"mixed_precision":   step.Paste("config", "\"fp16_run\": true"),
 			"lower_num_workers": words("Set `num_workers=2` in the loader of melo/train.py (default 16)."),
@@ -153,7 +153,7 @@ var (
 		Sources: program.Sources{"Amphion/config/base.json": "batch_size gradient_accumulation_step num_worker"},
 		Proofs:  []string{"Amphion/", "amphion/models/"},
 		Steps: steps{
-			"lower_batch_size":  step.Paste("config", "// your exp_config.json, in train\n\"batch_size\": 4,\n\"gradient_accumulation_step\": 4"),
+			"lower_batch_size":  halfBatch("config", "// your exp_config.json, in train\n\"batch_size\": %d", 4),
 			"lower_resolution":  byPhase(step.Step{Kind: "text", Text: "Use shorter recordings in the dataset."}, step.Step{Kind: "text", Text: "Use one sentence at a time and a reference of 5 to 15 seconds."}),
 			"lower_num_workers": step.Paste("config", "// in train\n\"dataloader\": {\"num_worker\": 2}   // 32 in base.json"),
 		},
@@ -169,7 +169,7 @@ var (
 		Sources: program.Sources{"parler-tts/helpers/training_configs/starting_point_v1.json": "per_device_train_batch_size audio_encoder_per_device_batch_size max_duration_in_seconds gradient_checkpointing per_device_eval_batch_size", "parler-tts/INFERENCE.md": "torch_dtype attn_implementation"},
 		Proofs:  []string{"parler_tts/", "run_parler_tts_training.py", "parler-tts/"},
 		Steps: steps{
-			"lower_batch_size":       step.Paste("config", "\"per_device_train_batch_size\": 2,\n\"gradient_accumulation_steps\": 8,\n\"per_device_eval_batch_size\": 1,\n\"audio_encoder_per_device_batch_size\": 4   // encoding, before training"),
+			"lower_batch_size":       halfBatch("config", "\"per_device_train_batch_size\": %d,\n\"per_device_eval_batch_size\": 1,\n\"audio_encoder_per_device_batch_size\": 4   // encoding, before training", 2),
 			"lower_resolution":       byPhase(step.Step{Kind: "text", Text: "Set `max_duration_in_seconds` to 15 (default 30)."}, step.Step{Kind: "text", Text: shorterText}),
 			"gradient_checkpointing": step.Paste("config", "\"gradient_checkpointing\": true"),
 			"half_precision":         step.Paste("python", "model = ParlerTTSForConditionalGeneration.from_pretrained(name, attn_implementation=\"sdpa\").to(\"cuda:0\", dtype=torch.bfloat16)   # name: as in your call"),

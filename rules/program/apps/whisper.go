@@ -1,11 +1,15 @@
 package apps
 
 import (
+	"strings"
+
+	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/step"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 const whisperTable = "https://github.com/openai/whisper/blob/main/README.md"
@@ -25,6 +29,7 @@ var Transcribers = program.Program{
 	Remedies: map[string][]cause.Remedy{
 		cause.ModelTooLarge:  cause.InOrder("use_lower_quant", "use_smaller_model", "close_other_apps", "lower_batch_size", "cpu_offload", "half_precision"),
 		cause.BatchTooLarge:  cause.InOrder("lower_batch_size", "use_lower_quant", "use_smaller_model", "close_other_apps", "cpu_offload"),
+		cause.HostMemory:     swapOrPage(cause.InOrder("use_smaller_model", "lower_resolution", "close_other_apps", "raise_pagefile", "add_swap")),
 		cause.RetainedMemory: cause.InOrder("empty_cache", "restart_session", "lower_batch_size", "use_lower_quant"),
 		cause.Unknown:        cause.InOrder("close_other_apps", "use_lower_quant", "use_smaller_model", "lower_batch_size", "cpu_offload"),
 	},
@@ -32,7 +37,7 @@ var Transcribers = program.Program{
 
 // Whisper is OpenAI's own.
 var Whisper = program.Program{
-	Name: "openai-whisper", Shown: "Whisper",
+	Name: "openai-whisper", Shown: "Whisper", Rank: 91,
 	Commands: []string{"whisper"}, Titles: map[string]string{"use_lower_quant": "Run the model in faster-whisper at 8 bit", "lower_batch_size": "Decode with one beam"},
 	Proofs:  []string{"-packages/whisper/", "File \"whisper/__init__.py", "File \"whisper/model.py", "bin/whisper\"", "whisper.load_model(", "whisper.transcribe("},
 	Like:    []*program.Program{&Transcribers},
@@ -64,14 +69,19 @@ var Whisper = program.Program{
 			Sources: []string{whisperTable, "https://github.com/davabase/whisper_real_time/issues/8", "https://github.com/SYSTRAN/faster-whisper/blob/master/README.md"},
 		},
 		cause.Card{
-			ID: "openai-whisper/decode", Kinds: onCard, Said: []string{"in transcribe", "decode_with_fallback", "whisper/decoding.py", `whisper\decoding.py`},
+			ID: "openai-whisper/decode", Kinds: onCard, Said: []string{"in transcribe", "decode_with_fallback", "whisper/decoding.py", `whisper\decoding.py`, "--beam_size 1"},
+			If: func(c *ledger.Case) bool {
+				return !c.Near("--beam_size 1") || c.Near("in transcribe", "decode_with_fallback", "whisper/decoding.py")
+			},
 			Cause: cause.ModelTooLarge, Weight: cause.Strong, Figures: whisperFits,
 			Headline: "ran out of GPU memory[[ ({total})]] while it transcribed",
 			Means:    "The model is loaded; transcribing failed. Whisper reads 30 seconds at a time, so the size of the model matters, not the length of the audio. On the command line it also keeps five beams by default, each with its own cache.",
 			Not:      "Cutting the audio: Whisper reads 30 seconds at a time anyway.",
 			Cures: []cause.Cure{
+				{Fix: "empty_cache", Title: "Keep one model loaded at a time", If: twoWhispers, Told: "More is in use than the largest model needs: an earlier model is most likely still loaded. Restart the session, load one model, or before the next one:", Kind: "python", Text: "import gc, torch\n\ndel model   # the name of the earlier one\ngc.collect()\ntorch.cuda.empty_cache()", Cost: "Loading it again."},
 				{Fix: "use_smaller_model", Title: "Use a smaller model[[: {fits}]]", Told: "[[By OpenAI's figures (turbo 6 GB, medium 5, small 2) `{fits}` fits this card. On the command line: `--model {fits}`; in code: `whisper.load_model(\"{fits}\")`.]][[ {note}]][[{unknown}]]", Cost: "More errors."},
-				cure("lower_batch_size", "Decode with one beam", "shell", "whisper audio.mp3 --beam_size 1 --best_of 1", "Slightly more errors."),
+				only(func(c *ledger.Case) bool { return !c.Near("--beam_size 1") }, cure("lower_batch_size", "Decode with one beam", "config", "--beam_size 1 --best_of 1", "Slightly more errors.")),
+				{Fix: "use_lower_quant", Title: "Run the same model with faster-whisper", If: notService, Told: "At 8 bit it needs about a third: `WhisperModel(name, device=\"cuda\", compute_type=\"int8_float16\")` (int8 before RTX 20).", Cost: "Hardly any loss of accuracy; faster."},
 				lookAtCard,
 			},
 			Sources: []string{"https://github.com/openai/whisper/blob/main/whisper/decoding.py", whisperTable},
@@ -81,8 +91,9 @@ var Whisper = program.Program{
 			Headline: "ran out of system memory (RAM)",
 			Means:    "RAM ran out, not GPU memory. The model is read into RAM first (large: a file of 3 GB, 6 GB at 32 bit). The whole audio is decoded into RAM too: about 230 MB per hour.",
 			Cures: []cause.Cure{
-				cure("use_smaller_model", "Use a smaller model", "shell", "whisper audio.mp3 --model medium   # or small", "More errors."),
+				only(when.Not(smallWhisper), cure("use_smaller_model", "Use a smaller model", "config", "--model medium", "More errors.")),
 				cure("lower_resolution", "Cut the audio into parts", "shell", "ffmpeg -i audio.mp3 -f segment -segment_time 3600 -c copy part%03d.mp3", "Several runs."),
+				managePage, addSwap,
 			},
 			Sources: []string{"https://github.com/openai/whisper/blob/main/whisper/audio.py"},
 		},
@@ -107,7 +118,7 @@ func behind(own steps, fronts ...*program.Program) steps {
 
 // FasterWhisper is Whisper on CTranslate2, with its stand-alone build.
 var FasterWhisper = program.Program{
-	Name: "faster-whisper", Titles: map[string]string{"lower_batch_size": "Decode with one beam"}, Costs: map[string]string{"lower_batch_size": "Slightly more errors."}, Work: "audio", Edits: "flags", Language: "python", Shown: "faster-whisper",
+	Name: "faster-whisper", Rank: 91, Titles: map[string]string{"lower_batch_size": "Decode with one beam"}, Costs: map[string]string{"lower_batch_size": "Slightly more errors."}, Work: "audio", Edits: "flags", Language: "python", Shown: "faster-whisper",
 	Proofs: []string{"-packages/faster_whisper/", "faster_whisper/transcribe.py", "ctranslate2.models.Whisper", "Standalone Faster-Whisper", "faster-whisper-xxl", "from faster_whisper import", "faster_whisper/", "faster-whisper", "whisper-faster"},
 	Hints:  []string{"faster-whisper"},
 	Like:   []*program.Program{&Transcribers},
@@ -121,6 +132,7 @@ var FasterWhisper = program.Program{
 		"select_gpu":        step.Paste("python", "model = WhisperModel(name, device=\"cuda\", device_index=1)   # name: your model"),
 	}, &WhisperCTranslate2, &WhisperX, &WhisperASR),
 	Cards: cards(
+		in8Bit,
 		cause.Card{
 			ID: "faster-whisper/standalone", Kinds: onCard, Said: []string{"Standalone Faster-Whisper", "faster-whisper-xxl"}, Figures: whisperSizes,
 			Cause: cause.ModelTooLarge, Weight: cause.Strong,
@@ -181,8 +193,10 @@ var FasterWhisper = program.Program{
 			Headline: "ran out of GPU memory[[ ({total})]] in the batched pipeline",
 			Means:    "The batched pipeline decodes several 30-second segments at once. For large-v2 the project measured 6.1 GB at fp16 with batch size 8 (4.5 without batching), and 4.5 GB at int8 (2.9 without).",
 			Cures: []cause.Cure{
-				cure("lower_batch_size", "Lower `batch_size`", "python", "segments, info = batched_model.transcribe(\"audio.mp3\", batch_size=4)   # then 2", "Slower."),
-				{Fix: "use_lower_quant", Title: "Load the model in 8 bit", Steps: inInt8, Cost: "Hardly any loss of accuracy."},
+				{Fix: "lower_batch_size", Title: "Lower `batch_size`", Steps: halfBatch("python", "segments, info = batched_model.transcribe(\"audio.mp3\", batch_size=%d)", 4), Cost: "Slower."},
+				{Fix: "use_lower_quant", Title: "Load the model in 8 bit", If: when.Not(at8Bit), Steps: inInt8, Cost: "Hardly any loss of accuracy."},
+				lookAtCard,
+				only(when.Not(smallWhisper), cause.Cure{Fix: "use_smaller_model", Title: "Use a smaller model", Told: "`turbo` is half the size of large, with few more errors; then `medium`, `small`.", Cost: "More errors."}),
 			},
 			Sources: []string{"https://github.com/SYSTRAN/faster-whisper/blob/master/README.md"},
 		},
@@ -249,13 +263,26 @@ var WhisperCTranslate2 = program.Program{
 		"lower_resolution":  step.Paste("text", "Cutting the audio saves RAM, not GPU memory: Whisper reads 30 seconds at a time anyway."),
 	},
 	Cards: cards(cause.Card{
+		ID: "whisper-ctranslate2/batched", Kinds: onCard, Said: []string{"in generate_segment_batched", "--batched True"},
+		Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		Headline: "ran out of GPU memory in the batched pipeline",
+		Means:    "With `--batched` it decodes several passages of 30 seconds at once, each with its own beams. For large-v2 the faster-whisper project measured 4.5 GB at int8 with batch size 8, and 2.9 without batching.",
+		Not:      "Cutting the audio: Whisper reads 30 seconds at a time anyway.",
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", Title: "Lower the batch size, or leave `--batched` out", Steps: halfBatch("config", "--batch_size %d", 4), Cost: "Slower."},
+			only(when.Not(at8Bit), cure("use_lower_quant", "Load the weights in 8 bit", "config", "--compute_type int8_float16", "Hardly any loss of accuracy; int8 on cards before RTX 20.")),
+			lookAtCard,
+			only(when.Not(smallWhisper), cure("use_smaller_model", "Use a smaller model", "config", "--model medium", "More errors.")),
+		},
+		Sources: []string{ctranslate2Code + "README.md", "https://github.com/SYSTRAN/faster-whisper/blob/master/README.md"},
+	}, cause.Card{
 		ID: "whisper-ctranslate2/decode", Kinds: onCard, Said: []string{"generate_with_fallback", "self.model.encode(", "self.model.generate("},
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of GPU memory while it transcribed a passage",
 		Means:    "The model is loaded; transcribing failed. By default it keeps five beams, and tries a difficult passage again with five samples (`best_of`). Other programs may also use part of the card.",
 		Not:      "Cutting the audio: Whisper reads 30 seconds at a time. `PYTORCH_CUDA_ALLOC_CONF`: CTranslate2 does not use PyTorch's allocator.",
 		Cures: []cause.Cure{
-			cure("use_lower_quant", "Load the weights in 8 bit: add to your command", "config", "--compute_type int8_float16", "Hardly any loss of accuracy; int8 on cards before RTX 20."),
+			only(when.Not(at8Bit), cure("use_lower_quant", "Load the weights in 8 bit: add to your command", "config", "--compute_type int8_float16", "Hardly any loss of accuracy; int8 on cards before RTX 20.")),
 			cure("lower_batch_size", "Decode with one beam: add to your command", "config", "--beam_size 1 --best_of 1", "Slightly more errors."),
 			lookAtCard,
 			cure("use_smaller_model", "Use a smaller model", "config", "--model medium", "More errors."),
@@ -268,23 +295,36 @@ var WhisperCTranslate2 = program.Program{
 var WhisperX = program.Program{
 	Name: "whisperx", Shown: "WhisperX",
 	Commands: []string{"whisperx"},
-	Proofs:   []string{"-packages/whisperx/", "whisperx/asr.py", "whisperx/alignment.py", "whisperx/diarize.py", "whisperx.load_model", "bin/whisperx", "whisperx.align("},
+	Proofs:   []string{"Performing voice activity detection using ", "Performing diarization...", "-packages/whisperx/", "whisperx/asr.py", "whisperx/alignment.py", "whisperx/diarize.py", "whisperx.load_model", "bin/whisperx", "whisperx.align("},
 	Like:     []*program.Program{&Transcribers},
 	Sources:  program.Sources{"whisperX/whisperx/__main__.py": "--batch_size --compute_type --model --chunk_size --no_align --device"},
 	Steps: steps{
-		"lower_batch_size":  step.Paste("shell", "whisperx audio.wav --batch_size 4   # 8 by default"),
-		"use_lower_quant":   step.Paste("shell", "whisperx audio.wav --compute_type int8"),
-		"use_smaller_model": step.Paste("shell", "whisperx audio.wav --model medium"),
+		"lower_batch_size":  halfBatch("config", "--batch_size %d", 4),
+		"use_lower_quant":   step.Paste("config", "--compute_type int8"),
+		"use_smaller_model": step.Paste("config", "--model medium"),
 		"cpu_offload":       step.Paste("shell", "whisperx audio.wav --compute_type int8 --device cpu"),
 		"half_precision":    step.Paste("shell", "whisperx audio.wav --compute_type float16"),
 		"empty_cache":       step.Paste("python", "import gc, torch\n\ndel model   # after transcribing, before whisperx.load_align_model(...)\ngc.collect()\ntorch.cuda.empty_cache()"),
 	},
 	Cards: cards(
 		cause.Card{
+			ID: "whisperx/ram", Kinds: offRAM, If: func(c *ledger.Case) bool { return c.In("whisperx") }, Cause: cause.HostMemory, Weight: cause.Strong,
+			Headline: "ran out of system memory (RAM)",
+			Means:    "The whole recording is decoded into RAM (230 MB an hour), the models pass through it, and with `--device cpu` they stay there. Diarization and alignment work on the whole recording too, so hours of audio need most.",
+			Not:      "`--batch_size` on a card: it saves GPU memory, not RAM.",
+			Cures: []cause.Cure{
+				cure("lower_resolution", "Cut the recording into parts", "shell", "ffmpeg -i audio.mp3 -f segment -segment_time 3600 -c copy part%03d.mp3", "Several runs; speakers are numbered anew in each."),
+				only(when.Not(smallWhisper), cure("use_smaller_model", "Use a smaller model", "config", "--model medium", "More errors.")),
+				managePage, addSwap,
+				{Fix: "close_other_apps", Title: "Close other programs", Told: "Browsers and idle Python processes first.", Cost: "Free."},
+			},
+			Sources: []string{"https://github.com/m-bain/whisperX/blob/main/README.md", "https://github.com/openai/whisper/blob/main/whisper/audio.py"},
+		},
+		cause.Card{
 			ID: "whisperx/diarize", Kinds: onCard, Said: []string{"DiarizationPipeline", "diarize.py", "pyannote/", `pyannote\`},
 			Unsaid: []string{"vads/", "vad.py", "VoiceActivity"}, Cause: cause.RetainedMemory, Weight: cause.Strong,
 			Headline: "ran out of GPU memory[[ ({total})]] in diarization",
-			Means:    "Diarization, which finds out who speaks, uses its own models. In a script the Whisper and the alignment model are still on the card unless you deleted them. The command line deletes them itself.",
+			Means:    "Diarization, which finds out who speaks, uses its own models.[[ {script}]][[ {cli}]]", Figures: stillLoaded,
 			Cures: []cause.Cure{
 				{Fix: "empty_cache", Title: "Delete the other models first", If: ownScript, Told: "In your script, before DiarizationPipeline(...):", Kind: "python", Text: "import gc, torch\n\ndel model, model_a\ngc.collect()\ntorch.cuda.empty_cache()", Cost: "Loading them again for the next file."},
 				{Fix: "cpu_offload", Title: "Run diarization on the CPU", Ways: []cause.Way{{For: "Script", Text: "`DiarizationPipeline(..., device=\"cpu\")`, with your other arguments"}, {For: "Command line", Text: "`--device cpu --compute_type int8`, which runs all stages on the CPU"}}, Cost: "Much slower."},
@@ -296,10 +336,12 @@ var WhisperX = program.Program{
 			ID: "whisperx/align", Kinds: onCard, Said: []string{"alignment.py", "load_align_model", "in align"},
 			Cause: cause.RetainedMemory, Weight: cause.Strong,
 			Headline: "ran out of GPU memory[[ ({total})]] in alignment",
-			Means:    "Alignment, which makes word timestamps, uses a second model (wav2vec2). Each segment is aligned at once, so memory grows with its length. In a script the Whisper model may still be on the card.",
+			Means:    "Alignment, which makes word timestamps, uses a second model (wav2vec2). Each segment is aligned at once, so memory grows with its length.[[ {script}]]", Figures: stillLoaded,
 			Cures: []cause.Cure{
 				{Fix: "empty_cache", Title: "Delete the Whisper model first", If: ownScript, Told: "In your script, before whisperx.load_align_model(...):", Kind: "python", Text: "import gc, torch\n\ndel model\ngc.collect()\ntorch.cuda.empty_cache()", Cost: "Loading it again for the next file."},
-				cure("lower_resolution", "Make shorter segments, or skip alignment", "shell", "whisperx audio.wav --chunk_size 15   # or --no_align", "Without alignment: no word timestamps."),
+				cure("lower_resolution", "Make shorter segments, or skip alignment", "text", "Add `--chunk_size 15` to your command, or `--no_align`.", "`--no_align`: no word timestamps."),
+				only(when.Not(ownScript), cure("cpu_offload", "Run it on the CPU", "config", "--device cpu --compute_type int8", "Much slower.")),
+				lookAtCard,
 			},
 			Sources: []string{"https://github.com/m-bain/whisperX/blob/main/README.md", "https://github.com/m-bain/whisperX/blob/main/whisperx/alignment.py"},
 		},
@@ -309,13 +351,55 @@ var WhisperX = program.Program{
 			Headline: "ran out of GPU memory[[ ({total})]] in the Whisper model",
 			Means:    "WhisperX decodes `batch_size` segments of 30 seconds at once: 8 by default on the command line, 16 in the README's example.",
 			Cures: []cause.Cure{
-				{Fix: "lower_batch_size", Title: "Lower the batch size", Told: "In a script: `model.transcribe(audio, batch_size=4)`. On the command line:", Kind: "shell", Text: "whisperx audio.wav --batch_size 4", Cost: "Slower."},
-				cure("use_lower_quant", "Compute at 8 bit", "shell", "whisperx audio.wav --batch_size 4 --compute_type int8", "Slightly more errors."),
-				cure("use_smaller_model", "Use a smaller model", "shell", "whisperx audio.wav --model medium --batch_size 4", "More errors."),
+				{Fix: "lower_batch_size", Title: "Lower the batch size", Told: "In a script it is an argument of `model.transcribe`. On the command line:", Steps: halfBatch("config", "--batch_size %d", 4), Cost: "Slower."},
+				only(when.Not(at8Bit), cure("use_lower_quant", "Compute at 8 bit", "config", "--compute_type int8", "Slightly more errors.")),
+				only(when.Not(smallWhisper), cure("use_smaller_model", "Use a smaller model", "config", "--model medium", "More errors.")),
+				lookAtCard,
 			},
 			Sources: []string{"https://github.com/m-bain/whisperX/blob/main/README.md", "https://github.com/m-bain/whisperX/issues/315", "https://github.com/m-bain/whisperX/issues/504"}, Solved: 1,
 		},
 	),
+}
+
+// stillLoaded is what stays on the card from the stages before.
+func stillLoaded(c *ledger.Case) map[string]string {
+	if ownScript(c) {
+		return map[string]string{"script": "In a script the models of the stages before are still on the card unless you deleted them.", "cli": ""}
+	}
+	return map[string]string{"script": "", "cli": "The command line deletes the other models before."}
+}
+
+// twoWhispers: more is in use than Whisper's largest model takes.
+func twoWhispers(c *ledger.Case) bool { return ledger.SizeOf(c.F().Allocated) > 11*units.GiB }
+
+// notService: the reader has code or a command line.
+func notService(c *ledger.Case) bool { return !c.In("whisper-asr-webservice", "speaches", "subgen") }
+
+// eightBit is how logs show that the weights are at 8 bit.
+var eightBit = []string{"--compute_type int8", "--compute_type=int8", "--compute-type int8", "compute_type=\"int8", "compute_type='int8", "COMPUTE_TYPE=int8", "COMPUTE_TYPE: int8", "Compute type: int8"}
+
+func at8Bit(c *ledger.Case) bool { return c.Near(eightBit...) }
+
+// smallWhisper: the log names a model no larger than medium.
+func smallWhisper(c *ledger.Case) bool {
+	name := whisperSizes(c)["name"]
+	return name != "" && !strings.Contains(name, "large")
+}
+
+// in8Bit is about those who have 8 bit already.
+var in8Bit = cause.Card{
+	ID: "faster-whisper/eight-bit", Kinds: onCard, Said: eightBit, Unsaid: []string{"whisperx", "asr_models/", "in generate_segment_batched", "BatchedInferencePipeline"}, Figures: whisperSizes,
+	Cause: cause.ModelTooLarge, Weight: cause.Strong,
+	Headline: "ran out of GPU memory although the weights are at 8 bit",
+	Means:    "8 bit is on already.[[ {name} then has {w8} GB of weights and needs 1 to 2 GB more to work.]] So with 4 GB free even large runs; otherwise something else takes the rest: another program, a second model, or several workers.",
+	Not:      "Shorter audio: Whisper reads 30 seconds at a time anyway.",
+	Cures: []cause.Cure{
+		lookAtCard,
+		only(when.Not(smallWhisper), cause.Cure{Fix: "use_smaller_model", Title: "Use a smaller model", Told: "`turbo` is half the size of large, with few more errors; then `medium`, `small`.", Cost: "More errors."}),
+		only(smallWhisper, cause.Cure{Fix: "use_smaller_model", Title: "Use the next smaller model", Told: "`small`, then `base`.", Cost: "More errors."}),
+		{Fix: "lower_batch_size", Title: "Decode with one beam, one file at a time", Told: "Set `beam_size` 1 and `best_of` 1 (5 by default), and no more than one worker.", Cost: "Slightly more errors."},
+	},
+	Sources: []string{"https://github.com/SYSTRAN/faster-whisper/blob/master/README.md"},
 }
 
 // ownScript: not WhisperX's command line, which deletes finished models itself.
@@ -359,7 +443,7 @@ var InsanelyFast = program.Program{
 	Like:    []*program.Program{&Transcribers},
 	Sources: program.Sources{"insanely-fast-whisper/src/insanely_fast_whisper/cli.py": "--file-name --batch-size --model-name --flash --device-id"},
 	Steps: steps{
-		"lower_batch_size":  step.Paste("shell", "insanely-fast-whisper --file-name audio.mp3 --batch-size 4"),
+		"lower_batch_size":  halfBatch("config", "--batch-size %d", 4),
 		"use_smaller_model": step.Paste("shell", "insanely-fast-whisper --file-name audio.mp3 --model-name distil-whisper/large-v2 --batch-size 4"),
 		"half_precision":    step.Paste("text", "It computes at 16 bit already."),
 		"use_lower_quant":   step.Paste("text", "It has no option for that; faster-whisper has (compute_type int8)."),
@@ -370,8 +454,9 @@ var InsanelyFast = program.Program{
 		Headline: "ran out of memory[[ ({total})]]",
 		Means:    "By default it transcribes 24 segments of 30 seconds at once (`--batch-size`). On a Mac the project recommends 4, which takes about 12 GB.",
 		Cures: []cause.Cure{
-			cure("lower_batch_size", "Lower the batch size", "shell", "insanely-fast-whisper --file-name audio.mp3 --batch-size 4", "Slower; Mac: add --device-id mps."),
-			cure("use_smaller_model", "Use the distilled model", "shell", "insanely-fast-whisper --file-name audio.mp3 --model-name distil-whisper/large-v2 --batch-size 8", "English only; few more errors."),
+			{Fix: "lower_batch_size", Title: "Lower the batch size", Steps: halfBatch("config", "--batch-size %d", 4), Cost: "Slower; Mac: add --device-id mps."},
+			{Fix: "use_smaller_model", Title: "Use the distilled model", Kind: "config", Text: "--model-name distil-whisper/large-v2", Cost: "English only; few more errors."},
+			{Fix: "use_lower_quant", Title: "Run the model in faster-whisper at 8 bit", Told: "large then needs about 3 GB. insanely-fast-whisper has no option for it.", Cost: "Another program.", If: func(c *ledger.Case) bool { return c.Backend != "mps" }},
 		},
 		Sources: []string{"https://github.com/Vaibhavs10/insanely-fast-whisper/blob/main/README.md", "https://github.com/Vaibhavs10/insanely-fast-whisper/issues/162"}, Solved: 1,
 	}),
