@@ -52,7 +52,7 @@ var told = map[ID]struct{ name, what, said string }{
 // Line is what the failing line computes by its own words, else the operation of
 // the innermost frames; found once a case, where somebody asks.
 func Line(c *ledger.Case) ID {
-	return ID(c.OfCard("operation/line", func(c *ledger.Case) map[string]string {
+	return ledger.Once(c, "operation/line", func(c *ledger.Case) ID {
 		frames := ledger.Trace(c)
 		id := ID(c.Operation)
 		if own := read(frames); own != "" {
@@ -60,8 +60,8 @@ func Line(c *ledger.Case) ID {
 		} else if len(frames) > 0 && networkCall(frames[len(frames)-1].Source) {
 			id = Feeding
 		}
-		return map[string]string{"": string(id)}
-	})[""])
+		return id
+	})
 }
 
 // Reads holds where the failing line computes that.
