@@ -78,6 +78,9 @@ func Card(k *cause.Card, program string) Document {
 	p.say(prose(blanks(k.Means)))
 	told := map[string]bool{}
 	for _, cure := range k.Cures {
+		if cure.ByLine {
+			continue // of thirty lines that a log may end in, each has its own
+		}
 		title := cure.Title
 		if title == "" {
 			title = fix.Fixes()[cure.Fix].Title

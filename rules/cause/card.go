@@ -71,8 +71,8 @@ type Cure struct {
 	Kind, Text string
 	Steps      func(c *ledger.Case) []step.Step
 	Cost       string
-	// Own puts the program's own steps after what is told.
-	Own bool
+	// Own puts the program's own steps after what is told; ByLine: only of one line.
+	Own, ByLine bool
 }
 
 // Way is what to do in one case: "Training", "Pictures".

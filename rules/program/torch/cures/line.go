@@ -25,7 +25,7 @@ var byLine = []struct {
 	{operation.Residues, cause.Cure{Fix: "lower_context", Title: "Use a shorter sequence or smaller chunks", Cost: "slower, or a part of the complex", Told: "Half the residues takes a quarter. OpenFold and its kin: set `chunk_size` (4, then 1), turn on low-memory attention, or predict the chains apart."}},
 	{operation.Flat, cause.Cure{Fix: "shard_training", Title: "Make the buffer smaller", Cost: "slower steps", Told: "DeepSpeed: `\"reduce_bucket_size\": 5e7`, or ZeRO stage 2 and 3, which shard gradients; DDP: `bucket_cap_mb=10, gradient_as_bucket_view=True`; plain scripts: exchange one gradient at a time. Frozen parameters (LoRA) have no gradients."}},
 	{operation.State, cause.Cure{Fix: "optimizer_8bit", Title: "Use fused or 8-bit Adam", Cost: "none worth mentioning", Told: "`torch.optim.AdamW(..., fused=True)` makes no temporary copies (PyTorch 2.0 and later); `bitsandbytes.optim.AdamW8bit` makes the state a quarter. Frozen parameters (LoRA) have none; ZeRO and FSDP shard it."}},
-	{operation.Twice, cause.Cure{Fix: "cpu_offload", Title: "Keep the copy in system RAM", Cost: "slower updates", Told: "Make it from `{k: v.cpu() for k, v in model.state_dict().items()}`, or in 16 bit if it only predicts. Copies for mixed precision (master weights): shard them (ZeRO, FSDP), or train fewer parameters."}},
+	{operation.Twice, cause.Cure{Fix: "cpu_offload", Title: "Keep the copy in system RAM", Cost: "slower updates", Told: "Make it from weights that were moved first (`v.detach().cpu()` of each in `state_dict()`), or in 16 bit if it only predicts. Copies for mixed precision (master weights): shard them (ZeRO, FSDP), or train fewer parameters."}},
 	{operation.Gathered, gatherLess}, {operation.Exchange, gatherLess},
 	{operation.Cache, cause.Cure{Fix: "lower_context", Title: "Use a shorter context, or fewer sequences at a time", Cost: "what is cut is lost", Told: "Half the tokens take half the cache; so do half the beams or samples. A cache that is quantised, offloaded or allocated once (`cache_implementation=\"static\"` or `\"offloaded\"` in transformers) makes no such copies."}},
 	{operation.WholeSet, cause.Cure{Fix: "stream_dataset", Title: "Keep the data in RAM or on disk, and load one batch at a time", Cost: "hardly slower", Told: "A `DataLoader` over files or over tensors in RAM; `x.to(device)` for each batch. Stored as `uint8`, images take a quarter. A data manager that caches images usually has an option for fewer at a time (nerfstudio: `--pipeline.datamanager.train-num-images-to-sample-from`)."}},
@@ -58,6 +58,7 @@ func LineCures(but operation.ID) []cause.Cure {
 			continue
 		}
 		cure := x.cure
+		cure.ByLine = true
 		if cure.If = when.All(operation.Reads(x.id), when.Not(operation.LastStraw)); x.cure.If != nil {
 			cure.If = when.All(cure.If, x.cure.If)
 		}
