@@ -183,4 +183,25 @@ var Scanpy = program.Program{
 		"stream_dataset": step.Paste("python", "adata = sc.read_h5ad(\"data.h5ad\", backed=\"r\")"),
 		"half_precision": step.Paste("python", "adata.X = adata.X.astype(\"float32\")"),
 	},
+	Cards: []cause.Card{{
+		ID: "scanpy/read", Kinds: []fact.Kind{fact.NumpyAlloc, fact.PythonMemory}, Said: []string{"in read_h5ad", "anndata/_io/", "in to_memory", "sc.read_h5ad("},
+		Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "ran out of system memory (RAM) while reading the matrix[[: {asked}]]",
+		Means: "The file's matrix goes to RAM as a whole. A sparse one takes 8 to 12 bytes for each value that is not zero; layers and `raw` come on top.",
+		Cures: []cause.Cure{
+			{Fix: "stream_dataset", Title: "Open it backed by disk, and load a part", Kind: "python", Text: "adata = sc.read_h5ad(\"data.h5ad\", backed=\"r\")\npart = adata[adata.obs[\"sample\"] == \"A\"].to_memory()   # your own choice of cells", Cost: "slower access; some functions need it in memory"},
+			{Fix: "raise_memory_limit", Title: "Use a machine with more RAM", Told: "Two to three times the size of the matrix, for copies. In a batch job request it (`--mem`).", Cost: "money or a queue"},
+		},
+		Sources: []string{"anndata/src/anndata/_io/h5ad.py"},
+	}, {
+		ID: "scanpy/dense", Kinds: []fact.Kind{fact.NumpyAlloc, fact.PythonMemory}, Said: []string{"in toarray", "scanpy/preprocessing/", "sc.pp.scale(", "sc.pp.regress_out("},
+		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Headline: "ran out of system memory (RAM): a sparse matrix became dense[[: {asked}]]",
+		Means: "Scaling and regressing out write all zeros: cells x genes x 4 or 8 bytes. 100,000 cells of 30,000 genes take 11 to 22 GiB, of 2,000 genes 0.7 to 1.5 GiB.",
+		Not:   "A smaller batch size: there is none here.",
+		Cures: []cause.Cure{
+			{Fix: "fix_shape", Title: "Keep only the variable genes before that step", Kind: "python", Text: "sc.pp.highly_variable_genes(adata, n_top_genes=3000)\nadata = adata[:, adata.var.highly_variable].copy()   # then scale, regress_out", Cost: "none"},
+			{Fix: "stream_dataset", Title: "Or skip scaling: PCA on the sparse matrix", Kind: "python", Text: "sc.pp.pca(adata, zero_center=False)   # scanpy 1.10 and later center it without making it dense", Cost: "slightly other components"},
+			{Fix: "half_precision", Title: "Or use float32", Kind: "python", Text: "adata.X = adata.X.astype(\"float32\")", Cost: "none"},
+		},
+		Sources: []string{"scanpy/src/scanpy/preprocessing/_scale.py"},
+	}},
 }

@@ -17,6 +17,9 @@ func cardWasFull(c *ledger.Case) bool {
 	return c.F().Free != nil && asked > 0 && asked < 256<<20 && c.F().Free.Bytes < asked
 }
 
+// boostPredicts: a trained model is used.
+func boostPredicts(c *ledger.Case) bool { return c.Near("in inplace_predict", "model.predict(") }
+
 var xgboostCards = []cause.Card{{
 	ID: "xgboost/spark", Said: []string{"ml.dmlc.xgboost4j", "XGBoostSpark"}, Kinds: []fact.Kind{fact.RMMAlloc, fact.PlainDevice, fact.PlainMemory, fact.CUDAError},
 	Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out of GPU memory in a Spark task",
@@ -42,14 +45,17 @@ var xgboostCards = []cause.Card{{
 	},
 	Sources: []string{"xgboost/src/common/device_helpers.cuh", "xgboost/doc/gpu/index.rst"},
 }, {
-	ID: "xgboost/card", If: when.Not(cardWasFull), Said: []string{"Memory allocation error on worker", "xgboost/core.py"}, Kinds: []fact.Kind{fact.RMMAlloc, fact.PlainDevice, fact.PlainMemory, fact.CUDAError},
+	ID: "xgboost/card", If: when.Not(cardWasFull), Said: []string{"Memory allocation error on worker", "xgboost/core.py", "in inplace_predict", "model.predict("}, Kinds: []fact.Kind{fact.RMMAlloc, fact.PlainDevice, fact.PlainMemory, fact.CUDAError},
 	Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of GPU memory",
 	Means: "XGBoost keeps the whole table on the GPU, sorted into bins; a plain `DMatrix` needs more while it is built. Histograms come on top. They grow with bins x columns and with the depth of the trees.",
 	Not:   "Fewer trees (`n_estimators`): they are trained one after another.",
 	Cures: []cause.Cure{
-		{Fix: "limit_framework_preallocation", Title: "Use QuantileDMatrix, float32 and fewer bins", Told: "Use it instead of `DMatrix` (XGBoost 1.7 and later), with X as a NumPy array in RAM. With XGBClassifier or XGBRegressor pass `max_bin=64`.", Kind: "python", Text: "dtrain = xgboost.QuantileDMatrix(X.astype(\"float32\"), y, max_bin=64)\nparams[\"max_bin\"] = 64   # 256 by default", Cost: "A little accuracy"},
-		{Fix: "lower_batch_size", Title: "Use shallower trees, and sample rows", Told: "XGBoost 3 and later: `max_cached_hist_node=64` limits the histograms that deep trees keep. Pass categories as such, not as one-hot columns.", Kind: "python", Text: "params.update(subsample=0.2, sampling_method=\"gradient_based\", max_depth=6, max_bin=64)", Cost: "A little accuracy"},
-		{Fix: "cpu_offload", Title: "Train on the CPU", Kind: "python", Text: "params.update(device=\"cpu\", tree_method=\"hist\")   # before 2.0: hist instead of gpu_hist", Cost: "Slower"},
+		{Fix: "lower_batch_size", If: boostPredicts, Title: "Predict in blocks of rows", Told: "Training fitted; the table to predict did not. With X as an array in RAM:", Kind: "python", Text: "n = 1_000_000\ny = np.concatenate([model.predict(X[i:i + n]) for i in range(0, len(X), n)])", Cost: "None"},
+		{Fix: "limit_framework_preallocation", If: when.Not(boostPredicts), Title: "Use QuantileDMatrix, float32 and fewer bins", Told: "Use it instead of `DMatrix` (XGBoost 1.7 and later), with X as a NumPy array in RAM. With XGBClassifier or XGBRegressor pass `max_bin=64`.", Kind: "python", Text: "dtrain = xgboost.QuantileDMatrix(X.astype(\"float32\"), y, max_bin=64)\nparams[\"max_bin\"] = 64   # 256 by default", Cost: "A little accuracy"},
+		{Fix: "half_precision", If: boostPredicts, Title: "Pass float32 data", Kind: "python", Text: "X = X.astype(\"float32\")   # float64 takes twice as much", Cost: "None: XGBoost computes in float32"},
+		{Fix: "lower_batch_size", If: when.Not(boostPredicts), Title: "Use shallower trees, and sample rows", Told: "XGBoost 3 and later: `max_cached_hist_node=64` limits the histograms that deep trees keep. Pass categories as such, not as one-hot columns.", Kind: "python", Text: "params.update(subsample=0.2, sampling_method=\"gradient_based\", max_depth=6, max_bin=64)", Cost: "A little accuracy"},
+		{Fix: "cpu_offload", If: when.Not(boostPredicts), Title: "Train on the CPU", Kind: "python", Text: "params.update(device=\"cpu\", tree_method=\"hist\")   # before 2.0: hist instead of gpu_hist", Cost: "Slower"},
+		{Fix: "cpu_offload", If: boostPredicts, Title: "Predict on the CPU", Kind: "python", Text: "model.set_params(device=\"cpu\")   # a Booster: set_param", Cost: "Slower"},
 	},
 	Sources: []string{"xgboost/src/common/device_vector.cu", "xgboost/doc/gpu/index.rst", "xgboost/doc/parameter.rst"},
 }}
@@ -68,6 +74,18 @@ var lightgbmCards = []cause.Card{
 			{Fix: "cpu_offload", Title: "Train on the CPU", Kind: "python", Text: "params[\"device_type\"] = \"cpu\"", Cost: "Often not much slower"},
 		},
 		Sources: []string{"https://github.com/lightgbm-org/LightGBM/issues/4480", "https://github.com/lightgbm-org/LightGBM/issues/3899"},
+	},
+	{
+		ID: "lightgbm/frame", Kinds: []fact.Kind{fact.NumpyAlloc, fact.PythonMemory}, Said: []string{"_data_from_pandas", "lightgbm/basic.py"},
+		Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "ran out of system memory (RAM) while it copied the table[[: {asked}]]",
+		Means: "LightGBM makes one NumPy array of the whole DataFrame, before it sorts it into bins. Unless all columns are float32, that array is float64: rows x columns x 8 bytes, beside the DataFrame.",
+		Not:   "Fewer bins, leaves or trees: they come after this copy.",
+		Cures: []cause.Cure{
+			{Fix: "half_precision", Title: "Make all columns float32 first", Told: "That halves the copy; often it is then none at all:", Kind: "python", Text: "X = X.astype(\"float32\").to_numpy()\ntrain = lgb.Dataset(X, y, params=params, free_raw_data=True)", Cost: "none: bins are coarser anyway"},
+			{Fix: "stream_dataset", Title: "Read the data from a file, or in parts", Told: "With `two_round` it never holds the whole table; `lgb.Sequence` reads from HDF5 or NumPy files in batches.", Kind: "python", Text: "train = lgb.Dataset(\"train.csv\", params={**params, \"two_round\": True, \"header\": True})", Cost: "slower"},
+			{Fix: "fix_shape", Title: "Use fewer columns and rows", Told: "Pass only the columns of the model, sparse ones as `scipy.sparse`, and try a sample of the rows first.", Cost: "some rewriting"},
+		},
+		Sources: []string{"LightGBM/python-package/lightgbm/basic.py", "LightGBM/docs/Parameters.rst"},
 	},
 	{
 		ID: "lightgbm/ram", Kinds: []fact.Kind{fact.BadAlloc}, Said: []string{"LightGBMError", "[LightGBM]", "lightgbm/basic.py"},

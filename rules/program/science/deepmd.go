@@ -3,6 +3,7 @@ package science
 import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
@@ -24,11 +25,12 @@ var DeePMD = program.Program{
 }
 
 var deepmdCards = []cause.Card{{
-	ID: "deepmd/atoms", Kinds: []fact.Kind{fact.TFAlloc, fact.TorchAlloc, fact.CUDAError, fact.PlainDevice, fact.DeviceAlloc}, Said: []string{"DeePMD-kit Error", "pair_deepmd", "ProdEnvMatA", "DEEPMD INFO"},
+	ID: "deepmd/atoms", Kinds: []fact.Kind{fact.TFAlloc, fact.TorchAlloc, fact.CUDAError, fact.PlainDevice, fact.DeviceAlloc}, Said: []string{"DeePMD-kit Error", "pair_deepmd", "ProdEnvMatA", "DEEPMD INFO", "output of dp test", "dp test -", "dp model-devi", "dp train "},
 	Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of GPU memory: too many atoms or neighbours at once",
 	Means: "DeePMD computes an embedding for every neighbour of every atom on the GPU at once. So the need grows with atoms x `sel`, and `sel` grows with the cube of the cutoff `rcut`. An uncompressed model stores all of it, a compressed one does not.",
 	Not:   "Fewer steps or a smaller time step: each step needs the same memory.",
 	Cures: []cause.Cure{
+		{Fix: "lower_batch_size", If: func(c *ledger.Case) bool { return c.Near("output of dp test", "dp test -", "dp model-devi") }, Title: "Evaluate fewer atoms at a time", Told: "It counts frames x atoms; halve it until it runs:", Kind: "shell", Text: "export DP_INFER_BATCH_SIZE=1024", Cost: "Slower; same result."},
 		{Fix: "use_lower_quant", Title: "Simulating: compress the model", Told: "It needs a fraction of the memory and runs faster. Use your own frozen model, then name the new file in `pair_style deepmd`.", Kind: "shell", Text: "dp compress -i graph.pb -o graph-compress.pb", Cost: "A few minutes; the same forces to rounding."},
 		{Fix: "lower_parallel", Title: "Simulating: fewer atoms per GPU", Kind: "text", Text: "Start one MPI rank per GPU: `mpirun -np 4 lmp -in in.lammps` on four GPUs. Or use a smaller cell.", Cost: "Needs more GPUs."},
 		{Fix: "lower_batch_size", Title: "Training or testing: a smaller batch", Kind: "text", Text: "Set `\"batch_size\": 1` under training_data in input.json. For `dp test` and `dp model-devi`: `export DP_INFER_BATCH_SIZE=1024` (frames x atoms at a time).", Cost: "Slower."},

@@ -12,19 +12,19 @@ var gromacsCards = []cause.Card{
 		Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "could not get system memory (RAM) for one array",
 		Means: "The message names the array and its size: elements x bytes. Analysis tools usually need a huge array when they keep all frames, or all pairs of a group that includes the water. In mdrun and grompp the box or the positions have usually blown up.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Analysis: use fewer frames or a smaller group", Told: "With your own files; choose a group without the water:", Kind: "shell", Text: "gmx trjconv -f traj.xtc -s topol.tpr -o part.xtc -skip 10", Cost: "Coarser sampling"},
-			{Fix: "fix_shape", Title: "mdrun: check the box and the coordinates", Kind: "text", Text: "Run `gmx check -f` on the last frame. A huge box or NaN positions need a huge grid.", Cost: "A few minutes"},
+			{Fix: "lower_batch_size", If: func(c *ledger.Case) bool { return !c.Near("gmx mdrun", "gmx grompp") }, Title: "Analysis: use fewer frames or a smaller group", Told: "With your own files; choose a group without the water:", Kind: "shell", Text: "gmx trjconv -f traj.xtc -s topol.tpr -o part.xtc -skip 10", Cost: "Coarser sampling"},
+			{Fix: "fix_shape", If: func(c *ledger.Case) bool { return c.Near("gmx mdrun", "gmx grompp") }, Title: "mdrun: check the box and the coordinates", Kind: "text", Text: "Run `gmx check -f` on the last frame. A huge box or NaN positions need a huge grid.", Cost: "A few minutes"},
 			{Fix: "raise_memory_limit", Title: "Run it on a machine with more RAM", Kind: "text", Text: "If the array really has to be that large: request a node with enough memory in the job script.", Cost: "Waiting time"},
 		},
 		Sources: []string{"gromacs/src/gromacs/utility/smalloc.cpp"},
 	},
 	{
-		ID: "gromacs/device-buffer", Kinds: []fact.Kind{fact.CUDAError, fact.PlainDevice}, Said: []string{"device buffer failed", "devicebuffer.cuh"},
+		ID: "gromacs/device-buffer", Kinds: []fact.Kind{fact.CUDAError, fact.PlainDevice}, Said: []string{"device buffer failed", "devicebuffer.cuh", "-ntmpi 1 ", "gmx mdrun", "gmx grompp"},
 		Cause: cause.LeakedProcess, Weight: cause.Strong, Headline: "could not get a buffer in GPU memory",
 		Means: "A simulation seldom needs more than a few GB of GPU memory. So usually something else is on that GPU: other runs, or several ranks of this one. Systems of many million atoms can fill it by themselves.",
 		Cures: []cause.Cure{
 			look,
-			{Fix: "lower_parallel", Title: "Run one rank per GPU", Told: "With your own file name:", Kind: "shell", Text: "gmx mdrun -deffnm md -ntmpi 1 -ntomp 8 -gpu_id 0", Cost: "Some speed"},
+			{Fix: "lower_parallel", If: func(c *ledger.Case) bool { return !c.Near("-ntmpi 1 ") }, Title: "Run one rank per GPU", Told: "With your own file name:", Kind: "shell", Text: "gmx mdrun -deffnm md -ntmpi 1 -ntomp 8 -gpu_id 0", Cost: "Some speed"},
 			{Fix: "cpu_offload", Title: "Keep PME on the CPU", Told: "With your own file name:", Kind: "shell", Text: "gmx mdrun -deffnm md -nb gpu -pme cpu", Cost: "Speed"},
 		},
 		Sources: []string{"gromacs/src/gromacs/gpu_utils/devicebuffer.cuh"},

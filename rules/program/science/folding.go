@@ -32,7 +32,7 @@ var foldHost = cause.InOrder("raise_memory_limit", "lower_num_workers", "add_swa
 var AlphaFold = program.Program{
 	Name: "alphafold", Shown: "AlphaFold", Work: "science", Edits: "flags", Language: "python", Like: []*program.Program{&shorter},
 	Sources:  program.Sources{"alphafold/docker/run_docker.py": "TF_FORCE_UNIFIED_MEMORY XLA_PYTHON_CLIENT_MEM_FRACTION", "alphafold/run_alphafold.py": "--models_to_relax --db_preset"},
-	Proofs:   []string{"alphafold/model/", "alphafold/relax/", "alphafold/data/pipeline", "alphafold.model.", "/afprofile/", "AFProfile", "run_AFP.py"},
+	Proofs:   []string{"alphafold/model/", "alphafold/relax/", "alphafold/data/pipeline", "alphafold/data/tools/", "alphafold.model.", "/afprofile/", "AFProfile", "run_AFP.py"},
 	Hints:    []string{"alphafold/run_alphafold.py"}, // the third has one of this name, too
 	Titles:   map[string]string{"cpu_offload": "Let it spill into system memory", "lower_num_workers": "Search smaller databases"},
 	Remedies: withLeak(cures(cause.InOrder("cpu_offload", "lower_context", "kill_stale_process", "bigger_gpu"), foldHost)),
@@ -99,6 +99,7 @@ var Chai = program.Program{
 		"lowvram_mode":     step.Paste("text", "Leave `low_memory=True` as it is (the default of `run_inference`): parts wait in RAM."),
 		"lower_context":    step.Paste("text", "The input is padded to the next model size (256, 384, 512, 768, 1024, 1536 or 2048 tokens): getting below one of these helps, a few residues less do not."),
 	},
+	Cards: chaiCards,
 }
 
 // OpenFold is OpenFold and ESMFold, which has its trunk.
@@ -126,6 +127,7 @@ var RoseTTAFold = program.Program{
 	Steps: steps{
 		"lower_batch_size": step.Paste("text", "Filter the alignment to a few hundred sequences before you run (`hhfilter -id 90 -cov 75 -diff 500`)."),
 	},
+	Cards: rosettaCards,
 }
 
 // withLeak puts a look at the card first where it was full before the start.

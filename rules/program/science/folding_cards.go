@@ -27,7 +27,29 @@ func residues(c *ledger.Case) map[string]string {
 	return map[string]string{"residues": "about " + strconv.Itoa(int(n)/10*10)}
 }
 
-var alphafoldCards = []cause.Card{{
+// longInput is what a program in PyTorch says of an input that is too long.
+func longInput(id string, said []string, means string, first, second cause.Cure, source string) cause.Card {
+	return cause.Card{
+		ID: id, Kinds: []fact.Kind{fact.TorchAlloc}, Said: said, If: func(c *ledger.Case) bool { return real(c) && !ledger.Crowded(c) },
+		Cause: cause.ContextTooLong, Weight: cause.Decisive, Headline: "ran out of GPU memory for an input this long", Means: foldMeans + means,
+		Not: "Fewer sampling steps or recycles: they run one after another.", Cures: []cause.Cure{first, second, largerCard}, Sources: []string{source},
+	}
+}
+
+var searchRAM = cause.Card{
+	ID: "alphafold/search-ram", Kinds: []fact.Kind{fact.ShellKilled, fact.KernelKill, fact.ContainerKill, fact.SlurmKill}, Said: []string{"HHblits failed", "hhblits.py", "Jackhmmer failed", "jackhmmer.py", "hhsearch.py"},
+	Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "ran out of system memory (RAM) in the search for related sequences",
+	Means: "The search runs on the CPU, before the model. HHblits on BFD needs the most; AlphaFold's guide uses machines with 85 GB of RAM. Very many hits (viruses, antibodies) need more.",
+	Not:   "A larger GPU, unified memory: the GPU was not used yet.",
+	Cures: []cause.Cure{
+		{Fix: "lower_num_workers", Title: "Search the reduced databases", Told: "Add `--db_preset=reduced_dbs` (with small_bfd, which has to be downloaded). It leaves HHblits out.", Cost: "Seldom worse"},
+		{Fix: "raise_memory_limit", Title: "Give the job or container more RAM", Told: "64 GB or more: Slurm `--mem=64G`, WSL `memory=` in .wslconfig, Docker `--memory`.", Cost: "A longer wait"},
+		{Fix: "stream_dataset", Title: "Or search elsewhere", Told: "ColabFold's server makes the alignment in minutes (`colabfold_batch`). Finished searches are used again with `--use_precomputed_msas`.", Cost: "Your sequence leaves the machine"},
+	},
+	Sources: []string{"alphafold/alphafold/data/tools/hhblits.py", "alphafold/README.md"},
+}
+
+var alphafoldCards = []cause.Card{searchRAM, {
 	ID: "alphafold/profile", Kinds: []fact.Kind{fact.XLAAlloc}, Said: []string{"run_AFP.py"}, If: real,
 	Cause: cause.ContextTooLong, Weight: cause.Decisive, Headline: "ran out of GPU memory: AFProfile needs gradients through the whole network[[ ({asked} at once)]]",
 	Means: "AFProfile changes the MSA profile along gradients through AlphaFold. So it has to keep everything that a plain prediction may forget; {asked} is only one part of that.[[ {whole}]]",
@@ -139,7 +161,8 @@ var colabfoldCards = []cause.Card{{
 	Sources: []string{"colabfold/batch.py"},
 }}
 
-var boltzCards = []cause.Card{{
+var boltzCards = []cause.Card{longInput("boltz/length", []string{"boltz/model/"}, "The trunk keeps a value for every pair of tokens, in several copies.", shorterCure,
+	cause.Cure{Fix: "lower_batch_size", Title: "Use fewer sequences of the MSA", Kind: "text", Text: "`--max_msa_seqs 1024` (8192 by default), then 256.", Cost: "Some accuracy"}, "boltz/src/boltz/main.py"), {
 	ID: "boltz/skipped", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"ran out of memory, skipping batch"},
 	Cause: cause.ContextTooLong, Weight: cause.Decisive, Headline: "ran out of GPU memory and skipped this input: there is no structure",
 	Means: foldMeans + "Boltz skips what does not fit and ends without an error.",
@@ -174,3 +197,10 @@ var openfoldCards = []cause.Card{{
 	},
 	Sources: []string{"openfold/openfold/model/triangular_attention.py", "openfold/run_pretrained_openfold.py", "transformers/src/transformers/models/esm/modeling_esmfold.py"},
 }}
+
+var chaiCards = []cause.Card{longInput("chai/length", []string{"chai_lab/"}, "Chai pads the input to the next model size (256, 384, 512, 768, 1024, 1536 or 2048 tokens).",
+	cause.Cure{Fix: "lower_context", Title: "Get below the next smaller size", Kind: "text", Text: "Leave out ends, tags or a chain until the tokens fit the next smaller size; a few residues less within one size gain nothing.", Cost: "No contacts with what is left out"},
+	cause.Cure{Fix: "lowvram_mode", Title: "Keep low_memory on", Kind: "text", Text: "`low_memory=True` is the default of `run_inference`: parts wait in RAM. Without it, set it again.", Cost: "A little time"}, "chai-lab/chai_lab/chai1.py")}
+
+var rosettaCards = []cause.Card{longInput("rosettafold/length", []string{"RoseTTAFold", "rf2aa/"}, "A deep MSA adds rows x length.", shorterCure,
+	cause.Cure{Fix: "lower_batch_size", Title: "Use a shallower MSA", Kind: "text", Text: "Filter the alignment to a few hundred sequences: `hhfilter -id 90 -cov 75 -diff 500`.", Cost: "Some accuracy"}, "https://github.com/baker-laboratory/RoseTTAFold-All-Atom")}

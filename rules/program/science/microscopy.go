@@ -35,7 +35,7 @@ var RELION = program.Program{
 var CryoSPARC = program.Program{
 	Name: "cryosparc", Shown: "cryoSPARC", Work: "science", Edits: "flags", Language: "python",
 	Proofs:   []string{"cryosparc_compute", "cryosparc_master/", "cryosparc_worker", "cryosparc_tools", "cryosparc_", "cryosparc-compute/"},
-	Titles:   map[string]string{"lower_resolution": "Downsample the particles", "lower_batch_size": "Fewer classes or a smaller batch", "select_gpu": "Run the job on a free GPU"},
+	Titles:   map[string]string{"lower_parallel": "One movie at a time", "lower_resolution": "Downsample the particles", "lower_batch_size": "Fewer classes or a smaller batch", "select_gpu": "Run the job on a free GPU"},
 	Costs:    map[string]string{"lower_resolution": "Resolution above the new Nyquist limit.", "lower_batch_size": "More runs."},
 	Remedies: cures(cause.InOrder("select_gpu", "lower_resolution", "lower_batch_size", "bigger_gpu"), cause.InOrder("lower_parallel", "raise_memory_limit", "lower_resolution")),
 	Steps: steps{
@@ -68,7 +68,8 @@ var FastSurfer = program.Program{
 	Proofs:   []string{"FastSurferCNN/", "run_fastsurfer.sh", "FastSurferVINN", "fastsurfer"},
 	Titles:   map[string]string{"cpu_offload": "Aggregate the views on the CPU", "lower_batch_size": "Batch 1"},
 	Costs:    map[string]string{"cpu_offload": "A few minutes; 8 to 16 GB of RAM.", "lower_batch_size": "A little time."},
-	Remedies: cures(cause.InOrder("cpu_offload", "lower_batch_size", "kill_stale_process"), cause.InOrder("lower_parallel", "raise_memory_limit", "add_swap")),
+	Remedies: cures(cause.InOrder("cpu_offload", "kill_stale_process"), cause.InOrder("lower_parallel", "raise_memory_limit", "add_swap")),
+	Cards:    fastSurferCards,
 	Steps: steps{
 		"cpu_offload":      step.Paste("text", "Add `--viewagg_device cpu` to the command: the network stays on the GPU, the summing of its three views, which takes most memory, goes to RAM. If that is not enough: `--device cpu`."),
 		"lower_batch_size": step.Paste("text", "Add `--batch 1` to the command (it is the default; larger values need more)."),
@@ -80,7 +81,7 @@ var FastSurfer = program.Program{
 var COLMAP = program.Program{
 	Name: "colmap", Shown: "COLMAP", Work: "vision", Edits: "flags", Language: "cpp",
 	Sources:  program.Sources{"colmap/src/colmap/controllers/option_manager.cc": "--FeatureExtraction --FeatureMatching --SiftMatching --PatchMatchStereo --StereoFusion --SiftExtraction"},
-	Proofs:   []string{"task=colmap,", "exe/colmap", "colmap::", "colmap/src/", "colmap patch_match", "Not enough GPU memory to match", "colmap feature_", "colmap mapper", "(colmap)", "SiftGPU"},
+	Proofs:   []string{"task=colmap,", "exe/colmap", "colmap::", "colmap/src/", "colmap patch_match", "Not enough GPU memory to match", "colmap feature_", "colmap mapper", "colmap stereo_fusion", "(colmap)", "SiftGPU"},
 	Titles:   map[string]string{"lower_resolution": "Smaller images for this step", "lower_batch_size": "Fewer features or matches", "lower_num_workers": "Fewer threads, a smaller cache"},
 	Costs:    map[string]string{"lower_resolution": "Detail in the dense model.", "lower_batch_size": "Fewer matches in richly textured images.", "lower_num_workers": "Time."},
 	Remedies: cures(cause.InOrder("lower_resolution", "lower_batch_size", "kill_stale_process", "cpu_offload"), cause.InOrder("lower_num_workers", "lower_resolution", "add_swap", "raise_memory_limit")),

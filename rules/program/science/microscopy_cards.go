@@ -8,6 +8,19 @@ import (
 
 var oneRank = cause.Cure{Fix: "lower_parallel", Title: "Run one MPI rank per GPU", Kind: "text", Text: "Start as many ranks as GPUs, plus one leader: `mpirun -n 3 ... --j 1` for two GPUs. If the head of the output says \"is split between\", several ranks share a GPU.", Cost: "Slower; the same result"}
 
+var fastSurferCards = []cause.Card{{
+	ID: "fastsurfer/card", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"FastSurferCNN/", "--viewagg_device cpu"},
+	Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of GPU memory in the segmentation",
+	Means: "The network needs about 2 GB, and summing its three views on the GPU up to 6 GB more. It takes one slice at a time by default, so there is no batch to lower.",
+	Not:   "`--batch`: it is 1 by default.",
+	Cures: []cause.Cure{
+		{Fix: "cpu_offload", If: func(c *ledger.Case) bool { return !c.Near("--viewagg_device cpu") }, Title: "Sum the views in RAM (--viewagg_device cpu)", Kind: "text", Text: "Add `--viewagg_device cpu` to the command.", Cost: "A few minutes; 8 to 16 GB of RAM"},
+		look,
+		{Fix: "cpu_offload", If: func(c *ledger.Case) bool { return c.Near("--viewagg_device cpu") }, Title: "Run it on the CPU (--device cpu)", Kind: "text", Text: "Use `--device cpu` instead.", Cost: "About an hour per image; RAM"},
+	},
+	Sources: []string{"FastSurfer/run_fastsurfer.sh", "FastSurfer/README.md"},
+}}
+
 var relionCards = []cause.Card{
 	{
 		ID: "relion/no-size", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"CustomAllocator out of memory"}, If: noSize,
@@ -33,7 +46,7 @@ var relionCards = []cause.Card{
 		Means: "RELION takes the free GPU memory as a pool and hands it out per particle. Usually some particles have very many possible poses (noise, ice, a poor or too sharp reference), so it fails at varying particles. Several ranks on one GPU make each pool smaller.",
 		Not:   "A larger queue memory (`--mem`): that is RAM.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Limit the poses (`--maxsig`)", Kind: "text", Text: "Put `--maxsig 2000` (2D classes: `--maxsig 50`) into Additional arguments, and continue from the last _optimiser.star.", Cost: "Almost the same quality"},
+			{Fix: "lower_batch_size", If: func(c *ledger.Case) bool { return !c.Near("--maxsig ") }, Title: "Limit the poses (`--maxsig`)", Kind: "text", Text: "Put `--maxsig 2000` (2D classes: `--maxsig 50`) into Additional arguments, and continue from the last _optimiser.star.", Cost: "Almost the same quality"},
 			oneRank,
 			look,
 			{Fix: "lower_resolution", Title: "Remove bad particles, or use a smaller box", Kind: "text", Text: "Bad particles have large `_rlnNrOfSignificantSamples` in the last _data.star: remove them, for example by 2D classification. Half the box needs an eighth of the memory.", Cost: "Some particles, or resolution above the new Nyquist limit."},
@@ -53,7 +66,7 @@ var relionCards = []cause.Card{
 		Sources: []string{"relion/src/error.h", "relion/src/acc/acc_projector_impl.h", "https://github.com/3dem/relion/issues/447", "https://github.com/3dem/relion/issues/715"}, Solved: 1,
 	},
 	{
-		ID: "relion/ram", Kinds: []fact.Kind{fact.ShellKilled, fact.KernelKill, fact.SlurmKill}, Said: []string{"relion_refine", "preread_images"},
+		ID: "relion/ram", Kinds: []fact.Kind{fact.ShellKilled, fact.KernelKill, fact.SlurmKill}, Said: []string{"relion_refine", "preread_images", "--maxsig "},
 		Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "lost a rank: system memory (RAM) probably ran out",
 		Means: "The system killed a rank, usually for lack of RAM, not GPU memory. Each rank keeps its references in RAM. Pre-reading adds all the particles.",
 		Not:   "`--free_gpu_memory`: it concerns GPU memory.",

@@ -46,6 +46,19 @@ func budgetFigures(c *ledger.Case) map[string]string {
 
 var blenderCards = []cause.Card{
 	{
+		ID: "blender/ram", Kinds: []fact.Kind{fact.ShellKilled, fact.KernelKill, fact.ContainerKill, fact.SlurmKill}, Said: []string{"| Scene, ViewLayer |", "Blender quit", "Blender Foundation"},
+		Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "was killed: system memory (RAM) ran out for this scene",
+		Means: "The scene (textures, geometry after subdivision, hair, simulation caches) has to fit into RAM, also when a GPU renders. \"Mem\" in the log is what Blender held.",
+		Not:   "Fewer samples or a GPU: the scene has to be in RAM either way.",
+		Cures: []cause.Cure{
+			simplify,
+			{Fix: "add_swap", Title: "Add swap for the peak", Kind: "shell", Text: "sudo fallocate -l 32G /swapfile && sudo chmod 600 /swapfile\nsudo mkswap /swapfile && sudo swapon /swapfile", Cost: "disk, and slow when used"},
+			{Fix: "close_other_apps", Title: "Render without the window, and alone", Kind: "ui", Text: "Close other large programs and Blender's window, then: blender -b FILE.blend -f 1 (FILE.blend is your scene)", Cost: "Free"},
+			{Fix: "lower_batch_size", Title: "Split the scene into view layers", Told: "Render them one after another, and compose them. Turn Persistent Data off.", Cost: "Some work"},
+		},
+		Sources: []string{"https://docs.blender.org/manual/en/latest/render/cycles/render_settings/simplify.html"},
+	},
+	{
 		ID: "blender/card-and-ram", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"System is out of GPU and shared host memory"},
 		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "ran out of GPU memory and system memory (RAM) for this scene",
 		Means: "GPU memory was full. Cycles tried to put the rest into system memory (RAM), and that failed too. The scene (textures, geometry, hair) is probably far too large for the GPU, or RAM is short as well.",

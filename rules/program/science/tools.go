@@ -7,6 +7,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/program/compilers"
+	"github.com/oomdoc/oomdoc/rules/program/science/opencv"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
@@ -73,7 +74,7 @@ var OpenCV = program.Program{
 		"detach_accumulated": step.Paste("python", "cap.release(); del frames   # do not keep frames in a list: handle each and let it go"),
 		"fix_shape":          step.Paste("python", "print(img.shape, img.dtype)   # before the call: a wrong scale factor or homography makes an image of many gigabytes"),
 	},
-	Cards: openCVCards,
+	Cards: opencv.Cards,
 }
 
 // Paddle is PaddlePaddle, with PaddleOCR.

@@ -276,11 +276,13 @@ var paddleGrows = cause.Card{
 }
 
 var darknetCards = []cause.Card{{
-	ID: "darknet/subdivisions", Kinds: []fact.Kind{fact.CUDAError, fact.PlainDevice}, Said: []string{"darknet:", "darknet detector"},
+	ID: "darknet/subdivisions", Kinds: []fact.Kind{fact.CUDAError, fact.PlainDevice}, Said: []string{"darknet:", "darknet detector", "batch = 64, subdivisions = 64", "batch = 32, subdivisions = 32", "batch = 1, subdivisions = 1"},
 	Cause: cause.BatchTooLarge, Weight: cause.Strong,
 	Means: "The GPU holds batch / subdivisions images at once, and that did not fit. With `random=1` the network grows from time to time, so training can also fail after a while.",
 	Cures: []cause.Cure{
-		{Fix: "lower_batch_size", Title: "Double subdivisions in the .cfg file", Told: "In `[net]` set `subdivisions` to twice its value, at most `batch`. Leave `batch` as it is.", Cost: "Slower; the same result"},
+		{Fix: "lower_batch_size", If: func(c *ledger.Case) bool {
+			return !c.Near("batch = 64, subdivisions = 64", "batch = 32, subdivisions = 32", "batch = 1, subdivisions = 1")
+		}, Title: "Double subdivisions in the .cfg file", Told: "In `[net]` set `subdivisions` to twice its value, at most `batch`. Leave `batch` as it is.", Cost: "Slower; the same result"},
 		{Fix: "lower_resolution", Title: "Lower the network size", Kind: "config", Text: "[net]\nwidth=416\nheight=416   # multiples of 32; random=0 in each [yolo] section", Cost: "May miss small objects"},
 		look,
 	},

@@ -1,6 +1,9 @@
 package trainer
 
 import (
+	"github.com/oomdoc/oomdoc/rules/program/trainer/kit"
+	"strconv"
+
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
@@ -13,11 +16,11 @@ import (
 // options of tools/train_net.py or set in Python.
 var Detectron2 = program.Program{
 	Name: "detectron2", Shown: "Detectron2", Work: "vision", Edits: "code", Language: "python",
-	Sources: program.Sources{"detectron2/config/defaults.py": "IMS_PER_BATCH NUM_WORKERS MIN_SIZE_TRAIN MAX_SIZE_TRAIN BASE_LR AMP.ENABLED FREEZE_AT BATCH_SIZE_PER_IMAGE MAX_ITER"},
+	Sources: program.Sources{"detectron2/config/defaults.py": "IMS_PER_BATCH NUM_WORKERS MIN_SIZE_TRAIN MAX_SIZE_TRAIN MIN_SIZE_TEST MAX_SIZE_TEST BASE_LR AMP.ENABLED FREEZE_AT BATCH_SIZE_PER_IMAGE MAX_ITER"},
 	Proofs:  []string{"detectron2/engine/", "detectron2/modeling/", "detectron2/structures/", "detectron2/layers/", "detectron2/data/", "detectron2/utils/", "d2.engine.", "d2.utils.", "detectron2/", "to CPU due to CUDA OOM", "of <bound method MaskFormer.", "of <bound method OneFormer."},
 	Steps: spelling{
 		"lower_batch_size":  step.Paste("python", "cfg.SOLVER.IMS_PER_BATCH //= 2   # all GPUs together; tools/train_net.py: append SOLVER.IMS_PER_BATCH and half of yours\ncfg.SOLVER.BASE_LR /= 2          # by the same factor"),
-		"lower_resolution":  step.Paste("python", "cfg.INPUT.MIN_SIZE_TRAIN = (480, 560, 640)   # default 800\ncfg.INPUT.MAX_SIZE_TRAIN = 1000"),
+		"lower_resolution":  inUse(step.Paste("python", "cfg.INPUT.MIN_SIZE_TEST = 600    # default 800\ncfg.INPUT.MAX_SIZE_TEST = 1000   # default 1333"), step.Paste("python", "cfg.INPUT.MIN_SIZE_TRAIN = (480, 560, 640)   # default 800\ncfg.INPUT.MAX_SIZE_TRAIN = 1000")),
 		"mixed_precision":   step.Paste("python", "cfg.SOLVER.AMP.ENABLED = True   # detectron2 0.3 and later"),
 		"lower_num_workers": step.Paste("python", "cfg.DATALOADER.NUM_WORKERS = 1"),
 		"use_smaller_model": say("Use R_50_FPN instead of R_101 or X_101 from the model zoo."),
@@ -73,8 +76,8 @@ var Ultralytics = program.Program{
 	Sources: program.Sources{"ultralytics/cfg/default.yaml": "batch imgsz cache workers amp multi_scale"},
 	Proofs:  []string{"ultralytics/engine/", "ultralytics/nn/", "ultralytics/utils/", "ultralytics/models/", "ultralytics/data/", "Ultralytics YOLO", "Ultralytics 8.", "in TaskAlignedAssigner, using CPU"},
 	Steps: spelling{
-		"lower_batch_size":  say("Halve `batch` (default 16) in `model.train(...)` or the `yolo` command. On one GPU, `batch=-1` picks a size that fits."),
-		"lower_resolution":  say("Lower `imgsz` (default 640; 416 needs less than half), and remove `multi_scale` if it is set."),
+		"lower_batch_size":  ultralyticsBatch,
+		"lower_resolution":  inUse(say("Lower `imgsz` to half of yours (default 640), a multiple of 32."), say("Lower `imgsz` (default 640; 416 needs less than half), and remove `multi_scale` if it is set.")),
 		"lower_num_workers": say("Pass `workers=2` and `cache=False` or `cache=\"disk\"`. `cache=True` keeps every decoded image in RAM."),
 		"mixed_precision":   say("Keep `amp=True`, the default."),
 		"use_smaller_model": say("Start from the next smaller weights: yolo11s.pt for yolo11m.pt, yolo11n.pt for yolo11s.pt; YOLOv8 likewise."),
@@ -86,6 +89,17 @@ var Ultralytics = program.Program{
 	Cards:    ultralyticsCards,
 }
 
+// ultralyticsBatch halves what the log shows.
+func ultralyticsBatch(c *ledger.Case) []step.Step {
+	switch n := number(c, "batch", "batch_size"); {
+	case kit.Evaluates(c):
+		return []step.Step{{Kind: "text", Text: "Pass `batch=1` (predict and export: the default; val: default 16)."}}
+	case n > 1:
+		return []step.Step{{Kind: "text", Text: "Set `batch=" + strconv.Itoa(n/2) + "` (yours: " + strconv.Itoa(n) + ") in `model.train(...)` or the `yolo` command, down to 1."}}
+	}
+	return []step.Step{{Kind: "text", Text: "Halve `batch` (default 16) in `model.train(...)` or the `yolo` command. On one GPU, `batch=-1` picks a size that fits."}}
+}
+
 // Timm is the training script of pytorch-image-models, not the library that
 // half of all vision programs import.
 var Timm = program.Program{
@@ -93,7 +107,7 @@ var Timm = program.Program{
 	Sources: program.Sources{"pytorch-image-models/train.py": "--batch-size --validation-batch-size --grad-accum-steps --grad-checkpointing --amp --img-size --workers --model-ema-force-cpu"},
 	Proofs:  []string{"pytorch-image-models/", "Training with a single process on 1 device", "Using native Torch AMP. Training in mixed precision"},
 	Steps: spelling{
-		"lower_batch_size":       say("Halve `--batch-size` (default 128 per GPU) and double `--grad-accum-steps` in your train.py command. If it fails in validation, add `--validation-batch-size 32`."),
+		"lower_batch_size":       say("Halve `--batch-size` (`-b`, default 128 per GPU) and double `--grad-accum-steps` in your train.py command. If it fails in validation, add `--validation-batch-size 32`."),
 		"lower_resolution":       say("Lower `--img-size`, or train a model with a smaller input."),
 		"mixed_precision":        say("Add `--amp`."),
 		"gradient_checkpointing": say("Add `--grad-checkpointing`; most models of timm support it."),

@@ -5,6 +5,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/step"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 // Torchtune reads a YAML file with overrides key=value.
@@ -31,7 +32,7 @@ var Torchtune = program.Program{
 var Swift = program.Program{
 	Name: "ms-swift", Shown: "ms-swift",
 	Work: "text-training", Edits: "flags", Language: "python",
-	Sources: program.Sources{"ms-swift/docs/source_en/Instruction/Command-line-parameters.md": "--per_device_train_batch_size --gradient_accumulation_steps --max_length --gradient_checkpointing --vit_gradient_checkpointing --deepspeed --quant_method --quant_bits --use_liger_kernel --attn_impl --padding_free --truncation_strategy --tuner_type --train_type NPROC_PER_NODE MAX_PIXELS VIDEO_MAX_PIXELS FPS_MAX_FRAMES --freeze_vit --max_pixels --eval_strategy --split_dataset_ratio --per_device_eval_batch_size"},
+	Sources: program.Sources{"ms-swift/docs/source_en/Instruction/Command-line-parameters.md": "--per_device_train_batch_size --gradient_accumulation_steps --max_length --gradient_checkpointing --vit_gradient_checkpointing --deepspeed --quant_method --quant_bits --use_liger_kernel --attn_impl --padding_free --truncation_strategy --tuner_type --train_type NPROC_PER_NODE CUDA_VISIBLE_DEVICES MAX_PIXELS VIDEO_MAX_PIXELS FPS_MAX_FRAMES --freeze_vit --max_pixels --eval_strategy --split_dataset_ratio --per_device_eval_batch_size"},
 	Proofs:  []string{"swift/llm/", "swift/trainers/", "swift/cli/", "ms-swift/", "[INFO:swift]", "[ERROR:swift]"},
 	Steps: spelling{
 		"lower_batch_size":       say("Add `--per_device_train_batch_size 1 --gradient_accumulation_steps 16` to `swift sft`."),
@@ -41,11 +42,26 @@ var Swift = program.Program{
 		"shard_training":         say("Add `--deepspeed zero3` and set `NPROC_PER_NODE` to the number of GPUs. On one GPU: `--deepspeed zero2_offload`."),
 		"offload_optimizer":      say("Add `--deepspeed zero3_offload`."),
 		"load_in_4bit":           say("Add `--quant_method bnb --quant_bits 4`."),
+		"multi_gpu":              say("Show it several GPUs, such as `CUDA_VISIBLE_DEVICES=0,1` without NPROC_PER_NODE: it then splits the layers over them."),
 		"use_lora":               say("Train with LoRA (`--tuner_type lora`, in older releases `--train_type lora`) and `--quant_method bnb --quant_bits 4`."),
 	},
 	Titles: map[string]string{"lower_resolution": "Lower the pixels of each image (MAX_PIXELS)", "lower_context": "Shorten the samples (--max_length)"},
-	Like:   []*program.Program{&LanguageModels},
-	Cards:  swiftCards,
+	Remedies: map[string][]cause.Remedy{cause.ModelTooLarge: {
+		{Fix: "use_lora", Fit: cause.Cures, If: when.Not(when.All(swiftAdapts, swiftQuantised))},
+		{Fix: "multi_gpu", Fit: cause.Cures, If: swiftAdapts},
+		{Fix: "shard_training", Fit: cause.Cures, If: when.Not(swiftAdapts)},
+		{Fix: "use_smaller_model", Fit: cause.Helps},
+		{Fix: "offload_optimizer", Fit: cause.MayHelp, If: when.Not(swiftAdapts)},
+		{Fix: "close_other_apps", Fit: cause.MayHelp, If: when.Not(ledger.FillsCard)},
+	}},
+	Like:  []*program.Program{&LanguageModels},
+	Cards: swiftCards,
+}
+
+// swiftAdapts: an adapter is trained; swiftQuantised: on a model in 4 or 8 bit.
+func swiftAdapts(c *ledger.Case) bool { return c.Near("--train_type lora", "--tuner_type lora") }
+func swiftQuantised(c *ledger.Case) bool {
+	return c.Near("--quant_bits", "--quantization_bit", "-AWQ", "-GPTQ")
 }
 
 // Megatron is NVIDIA's Megatron-LM and its core, which others build on.

@@ -2,6 +2,7 @@ package trainer
 
 import (
 	"fmt"
+	"github.com/oomdoc/oomdoc/rules/program/trainer/kit"
 
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -15,7 +16,7 @@ import (
 )
 
 // trainedLength is what trainers call the length of a sample.
-var trainedLength = []string{"max_seq_length", "max_length", "seq_length", "max_seq_len", "max_len", "cutoff_len", "sequence_len"}
+var trainedLength = []string{"max_seq_length", "max_length", "seq_length", "max_seq_len", "max_len", "cutoff_len", "sequence_len", fact.OptionLength}
 
 // textFigures are batch and length of the log with their halves, what the model
 // takes, and how many tokens the piece that was refused is as 32-bit logits.
@@ -56,10 +57,22 @@ func textStep(id string, said []string, means, not, source string, cures ...caus
 }
 
 var torchtuneCards = []cause.Card{
+	{
+		ID: "torchtune/optimizer", Kinds: refused, Said: []string{"torch/optim/adam", "exp_avg_sq", "optimizer.step()"}, If: when.All(ownCard, kit.Shows("full_finetune", "_optimizer.step", "exp_avg")), Figures: textFigures,
+		Cause: cause.TrainingStateTooLarge, Weight: cause.Decisive, Headline: "ran out of GPU memory when the optimizer made its state, in the first step",
+		Means: "AdamW keeps two numbers for every weight, beside weights and gradients: 8 bytes in all in bf16, 16 in 32 bit. For 8 billion parameters that is 64 GB or more. Batch and sample length do not change it.",
+		Not:   "A smaller batch or shorter samples: the optimizer's state stays as large.",
+		Cures: []cause.Cure{
+			{Fix: "optimizer_8bit", Title: "Use the paged 8-bit optimizer, step in the backward pass", Told: "One GPU (the single_device recipes; needs bitsandbytes). Gradients are then freed at once:", Kind: "config", Text: "optimizer=bitsandbytes.optim.PagedAdamW8bit optimizer_in_bwd=True gradient_accumulation_steps=1", Cost: "Hardly any quality."},
+			{Fix: "use_lora", Title: "Train a LoRA on a 4-bit model (QLoRA)", Told: "`tune ls` lists the configs. Use your model's config that ends in `_qlora_single_device`:", Kind: "shell", Text: "tune run lora_finetune_single_device --config llama3_1/8B_qlora_single_device", Cost: "For most purposes the same result."},
+			{Fix: "shard_training", Title: "Shard it over several GPUs (FSDP)", Kind: "text", Text: "`tune run --nproc_per_node 4 full_finetune_distributed --config` with its config; `fsdp_cpu_offload=True` moves the state to RAM.", Cost: "Communication between the GPUs."},
+		},
+		Sources: []string{"torchtune/recipes/configs/llama3_1/8B_full_single_device.yaml"},
+	},
 	textStep("torchtune/step", []string{"torchtune/", "_single_device.py", "_distributed.py"},
 		"Memory grows with `batch_size` and the sample length. `tokenizer.max_seq_len` is null by default, so the longest sample decides.[[ With Llama 3's vocabulary, {asked} is the logits of {tokens128} tokens in 32 bit.]] Full training also takes 12 to 16 bytes per parameter[[ (up to {full} for {model})]]; a LoRA far less.",
 		"", "torchtune/recipes/configs/llama3_1/8B_full_single_device.yaml",
-		cause.Cure{Fix: "lower_context", Title: "Limit the sample length, turn on activation checkpointing", Told: "Add to your `tune run` command:", Kind: "config", Text: "tokenizer.max_seq_len={shorter} enable_activation_checkpointing=True", Cost: "Text that is cut off is not learned."},
+		cause.Cure{Fix: "lower_context", Title: "Shorten the samples, with activation checkpointing", Told: "Add to your `tune run` command:", Kind: "config", Text: "tokenizer.max_seq_len={shorter} enable_activation_checkpointing=True", Cost: "Text that is cut off is not learned."},
 		cause.Cure{Fix: "lower_batch_size", If: notOne, Title: "Lower the batch size, raise gradient accumulation", Told: "With `optimizer_in_bwd=True` keep the accumulation at 1.", Steps: fewer("config", "batch_size=%d gradient_accumulation_steps=%d"), Cost: "Slower; nearly the same result."},
 		cause.Cure{Fix: "use_lora", Title: "Train a LoRA on a 4-bit model (QLoRA)", Told: "`tune ls` lists the configs. Use your model's config that ends in `_qlora_single_device`:", Kind: "shell", Text: "tune run lora_finetune_single_device --config llama3_1/8B_qlora_single_device", Cost: "For most purposes the same result."}),
 }
@@ -90,7 +103,7 @@ var swiftCards = []cause.Card{
 		Sources: []string{"ms-swift/docs/source_en/Instruction/Command-line-parameters.md", "https://github.com/modelscope/ms-swift/issues/5943"},
 	},
 	tuning.SwiftEvaluation,
-	textStep("ms-swift/step", []string{"swift/trainers/", "swift/llm/", "swift/cli/"},
+	textStep("ms-swift/step", []string{"swift/trainers/", "swift/llm/", "swift/cli/", "--train_type lora", "--tuner_type lora", "--quant_bits", "--quantization_bit", "-AWQ", "-GPTQ"},
 		"Memory grows with `--per_device_train_batch_size` and the sample length (`--max_length`[[, here {length}]]). Image tokens count too.[[ With Qwen's vocabulary, {asked} is the logits of {tokens152} tokens in 32 bit.]]",
 		"More GPUs with plain DDP: each holds the whole model.", "ms-swift/docs/source_en/Instruction/Command-line-parameters.md",
 		cause.Cure{Fix: "lower_batch_size", If: notOne, Title: "Lower the batch size, raise gradient accumulation", Told: "Add to `swift sft` (the default is 1 since ms-swift 3):", Steps: fewer("config", "--per_device_train_batch_size %d --gradient_accumulation_steps %d"), Cost: "Slower; nearly the same result."},
@@ -112,9 +125,16 @@ var megatronCards = []cause.Card{
 	textStep("megatron/step", []string{"megatron/core/transformer/", "megatron/core/pipeline_parallel/", "megatron/training/training.py", "vocab_parallel_cross_entropy"},
 		"Memory depends on micro-batch size x sequence length[[ ({length} here)]], not on the global batch size. With pipeline parallelism the first stage holds activations of the most micro-batches, so it fills up first.",
 		"", "Megatron-LM/megatron/training/arguments.py",
-		cause.Cure{Fix: "gradient_checkpointing", Title: "Recompute activations", Told: "Add to your command; it takes about a third more time. `--recompute-activations` alone is faster and saves less:", Kind: "config", Text: "--recompute-granularity full --recompute-method uniform --recompute-num-layers 1", Cost: "Slower steps."},
-		cause.Cure{Fix: "lower_batch_size", Title: "Lower --micro-batch-size", Told: "Set it to 1; the global batch size stays the same.", Cost: "Slower; same result."},
-		cause.Cure{Fix: "shard_training", Title: "Split long sequences over GPUs (context parallel)", Told: "Double `--context-parallel-size`. With tensor parallelism also add `--sequence-parallel`.", Cost: "Communication between the GPUs."}),
+		cause.Cure{Fix: "gradient_checkpointing", If: when.Not(recomputes), Title: "Recompute activations", Told: "Add to your command; it takes about a third more time. `--recompute-activations` alone is faster and saves less:", Kind: "config", Text: "--recompute-granularity full --recompute-method uniform --recompute-num-layers 1", Cost: "Slower steps."},
+		cause.Cure{Fix: "lower_batch_size", If: notOne, Title: "Lower --micro-batch-size", Told: "Set it to 1; the global batch size stays the same.", Cost: "Slower; same result."},
+		cause.Cure{Fix: "shard_training", Title: "Split long sequences over GPUs (context parallel)", Told: "Double `--context-parallel-size`. With tensor parallelism also add `--sequence-parallel`.", Cost: "Communication between the GPUs."},
+		cause.Cure{Fix: "multi_gpu", If: recomputes, Title: "Double the tensor parallel size", Told: "Within one machine, with `--sequence-parallel`: each GPU then holds half of the weights, of the logits and of most activations.", Cost: "Communication between the GPUs."}),
+}
+
+// recomputes: all activations are computed again already.
+func recomputes(c *ledger.Case) bool {
+	s, _ := c.Setting("recompute_granularity")
+	return s.Value == "full"
 }
 
 // inGemini: the plugin that shards the weights as well is at work.

@@ -1,12 +1,16 @@
 package trainer
 
 import (
+	"github.com/oomdoc/oomdoc/rules/program/trainer/kit"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
+	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
 	"github.com/oomdoc/oomdoc/rules/step"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 // wordTables are those of models that people use beside a language model, in
@@ -61,7 +65,34 @@ func whoHolds(c *ledger.Case) []step.Step {
 	return []step.Step{{Kind: "shell", Text: "nvidia-smi"}}
 }
 
+// encoded is how many texts the reader encodes at once.
+func encoded(c *ledger.Case) map[string]string {
+	switch n := number(c, "batch_size"); n {
+	case 0:
+		return map[string]string{"many": "32 texts by default"}
+	case 1:
+		return map[string]string{"many": ""}
+	default:
+		return map[string]string{"many": ledger.Thousands(int64(n)) + " texts"}
+	}
+}
+
 var embedCards = []cause.Card{
+	{
+		ID: "sentence-transformers/evaluation", Kinds: refused, Said: []string{"InformationRetrievalEvaluator", "sentence_transformers/evaluation/", "in cos_sim", "sentence_transformers/util.py", "semantic_search"},
+		If: func(c *ledger.Case) bool {
+			return !ledger.Crowded(c) && !c.Limit.Has() && c.Near("InformationRetrievalEvaluator", "semantic_search", "in cos_sim")
+		}, Cause: cause.OversizedAllocation, Weight: cause.Decisive,
+		Headline: "ran out of memory while comparing queries with the corpus", Figures: filled,
+		Means: "It compares all queries with a block of the corpus at once: queries x `corpus_chunk_size` x 4 bytes. The default block is 50,000 for the evaluator, 500,000 for `semantic_search`; 100,000 queries x 50,000 take 18.6 GiB.",
+		Not:   "A smaller training batch, LoRA: training does not make this matrix.",
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", Title: "Compare smaller blocks (corpus_chunk_size)", Told: "Pass it to the evaluator, or to `util.semantic_search` (with `query_chunk_size=100`):", Kind: "python", Text: "InformationRetrievalEvaluator(queries, corpus, relevant_docs, corpus_chunk_size=5000)", Cost: "Slower; same result."},
+			{Fix: "stream_dataset", Title: "Evaluate with fewer queries", Told: "A random sample of 1,000 queries is usually enough between epochs. In your own code loop over blocks of rows instead of one `cos_sim(a, b)`.", Cost: "Slightly noisier scores."},
+			{Fix: "cpu_offload", Title: "Compare on the CPU", Kind: "python", Text: "scores = util.cos_sim(a.cpu(), b.cpu())   # in your own code", Cost: "Slower; RAM for the matrix."},
+		},
+		Sources: []string{"sentence-transformers/sentence_transformers/evaluation/InformationRetrievalEvaluator.py", "sentence-transformers/sentence_transformers/util.py"},
+	},
 	{
 		ID: "sentence-transformers/card-taken", Kinds: refused, If: func(c *ledger.Case) bool { return ledger.Crowded(c) && !c.Training() },
 		Cause: cause.LeakedProcess, Weight: cause.Strong, Figures: tableFigures,
@@ -78,12 +109,12 @@ var embedCards = []cause.Card{
 	{
 		ID: "sentence-transformers/encode", Kinds: refused, Said: []string{"in encode", "in encode_multi_process", "in predict", "in rank"},
 		If: func(c *ledger.Case) bool { return ownCard(c) && !c.Training() }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of memory while encoding texts",
-		Means:    "`encode()` processes 32 texts at once by default, starting with the longest, and pads each batch to its longest text. Models that read 8,192 tokens (BGE-M3, jina, gte) need far more memory for long texts than models with 512.",
-		Not:      "Splitting the list of texts: each batch stays as large.",
-		Later:    "If memory grows from call to call: keep results as NumPy (the default), without `convert_to_tensor=True`.",
+		Headline: "ran out of memory while encoding texts", Figures: encoded,
+		Means: "`encode()` starts with the longest texts and pads each batch[[ ({many})]] to its longest one. Models that read 8,192 tokens (BGE-M3, jina, gte) need far more memory for long texts than models with 512.",
+		Not:   "Splitting the list of texts: each batch stays as large.",
+		Later: "If memory grows from call to call: keep results as NumPy (the default), without `convert_to_tensor=True`.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Lower the batch size (batch_size)", Told: "If 4 fails, try 1. `predict` and `rank` take it too.", Kind: "python", Text: "vectors = model.encode(texts, batch_size=4)", Cost: "A little slower."},
+			{Fix: "lower_batch_size", If: when.Not(one("batch_size")), Title: "Lower the batch size (batch_size)", Told: "If 4 fails, try 1. `predict` and `rank` take it too.", Kind: "python", Text: "vectors = model.encode(texts, batch_size=4)", Cost: "A little slower."},
 			{Fix: "lower_context", Title: "Shorten the texts (max_seq_length)", Told: "Or split long texts into passages first, which usually improves search.", Kind: "python", Text: "model.max_seq_length = 512", Cost: "Later text is not in the vector."},
 			{Fix: "half_precision", Title: "Load the model in 16 bit", Kind: "python", Text: "model = SentenceTransformer(name, model_kwargs={\"torch_dtype\": \"float16\"})   # name: as in your call; or model.half()", Cost: "Hardly any quality."},
 		},
@@ -97,11 +128,35 @@ var embedCards = []cause.Card{
 		cause.Cure{Fix: "gradient_checkpointing", Title: "Turn on gradient checkpointing", Told: "Pass `gradient_checkpointing=True` in the arguments (3.0.1 and later), or call `model[0].auto_model.gradient_checkpointing_enable()`.", Cost: "About 30 % more time per step."}),
 }
 
+// passages are the figures of a step, with a length that passages have.
+func passages(c *ledger.Case) map[string]string {
+	out := textFigures(c)
+	out["shorter"] = halved(c, "256", "passage_max_len", "max_len", fact.OptionLength)
+	return out
+}
+
 var flagCards = []cause.Card{
-	textStep("flagembedding/group", []string{"FlagEmbedding/finetune", "FlagEmbedding/abc/finetune", "FlagEmbedding.finetune"},
-		"Each query comes with `--train_group_size` passages (default 8). So a batch of 4 encodes 4 queries and 32 passages of `--passage_max_len` tokens.",
+	{
+		ID: "flagembedding/encode", Kinds: refused, Said: []string{"FlagEmbedding/inference", "FlagEmbedding/flag_models.py", "FlagEmbedding/bge_m3.py", "in encode", "in compute_score"},
+		If: func(c *ledger.Case) bool { return ownCard(c) && !c.Training() }, Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: filled,
+		Headline: "ran out of GPU memory while encoding texts",
+		Means:    "A batch is padded to its longest text, and attention grows with the square of that length. BGE-M3 reads up to 8,192 tokens. The default batch of 256 is meant for short texts.",
+		Not:      "Splitting the list of texts: each batch stays as large.",
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", If: when.Not(one("batch_size")), Title: "Lower the batch size (batch_size)", Steps: func(c *ledger.Case) []step.Step {
+				return []step.Step{{Kind: "python", Text: "model.encode(texts, batch_size=" + halfOf(c, 16, "batch_size") + ")   # your own call; halve it again, down to 1"}}
+			}, Cost: "A little slower; same vectors."},
+			{Fix: "lower_context", Title: "Shorten the texts (max_length)", Told: "Split long texts into passages of about 500 tokens first, which usually improves search. Or pass:", Kind: "python", Text: "model.encode(texts, max_length=1024)   # rerankers: compute_score(pairs, max_length=512)", Cost: "Later text is not in the vector."},
+			{Fix: "half_precision", If: when.Not(kit.Shows("use_fp16=True")), Title: "Load the model in 16 bit (use_fp16=True)", Kind: "text", Text: "Pass `use_fp16=True` where you make the model.", Cost: "Hardly any quality."},
+			freeOthers,
+		},
+		Sources: []string{"FlagEmbedding/FlagEmbedding/inference/embedder/encoder_only/m3.py"},
+	},
+	withFigures(passages, textStep("flagembedding/group", []string{"FlagEmbedding/finetune", "FlagEmbedding/abc/finetune", "FlagEmbedding.finetune", "reranker"},
+		"Each query comes with `--train_group_size` passages (default 8): a batch of 4 encodes 32 passages, of `--passage_max_len` tokens (rerankers: `--max_len`). Weights, gradients and Adam take 16 bytes per parameter beside that.",
 		"`--query_max_len` alone: passages take most of the memory.", "FlagEmbedding/FlagEmbedding/abc/finetune/embedder/AbsArguments.py",
-		cause.Cure{Fix: "lower_batch_size", Title: "Encode in parts (--sub_batch_size), with checkpointing and 16 bit", Told: "`--sub_batch_size` encodes a few passages at a time and keeps batch and group size:", Kind: "config", Text: "--sub_batch_size 8 --gradient_checkpointing --fp16 --deepspeed ds_stage0.json", Cost: "Slower. The DeepSpeed file is in FlagEmbedding's examples/finetune."},
-		cause.Cure{Fix: "lower_context", Title: "Shorten queries and passages", Told: "For example `--query_max_len 64 --passage_max_len 256`.", Cost: "Later text is not learned."},
-		cause.Cure{Fix: "gradient_accumulation", Title: "Lower the batch size or the group size", Told: "Halve `--per_device_train_batch_size` or `--train_group_size` (default 8).", Cost: "Fewer negatives: somewhat worse."}),
+		cause.Cure{Fix: "optimizer_8bit", If: cures.Near("exp_avg_sq", "torch/optim/adam"), Title: "Use the 8-bit optimizer", Told: "It failed when Adam made its state. That needs bitsandbytes, and a quarter of the state:", Kind: "config", Text: "--optim adamw_bnb_8bit", Cost: "Hardly any quality."},
+		cause.Cure{Fix: "lower_batch_size", If: when.Not(cures.Near("reranker")), Title: "Encode in parts (--sub_batch_size), with checkpointing and 16 bit", Told: "`--sub_batch_size` encodes a few passages at a time and keeps batch and group size:", Kind: "config", Text: "--sub_batch_size 8 --gradient_checkpointing --fp16 --deepspeed ds_stage0.json", Cost: "Slower. The DeepSpeed file is in FlagEmbedding's examples/finetune."},
+		cause.Cure{Fix: "lower_context", Title: "Shorten queries and passages", Told: "Embedders: `--query_max_len 64 --passage_max_len {shorter}`. Rerankers: `--max_len {shorter}`.", Cost: "Later text is not learned."},
+		cause.Cure{Fix: "gradient_accumulation", Title: "Lower the batch size or the group size", Told: "Halve `--per_device_train_batch_size` or `--train_group_size` (default 8).", Cost: "Fewer negatives: somewhat worse."})),
 }

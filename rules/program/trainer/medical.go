@@ -14,6 +14,7 @@ import (
 // NNUNetV2 plans batch and patch by itself, for a card of about 10 GB.
 var NNUNetV2 = program.Program{
 	Name: "nnunetv2", Shown: "nnU-Net",
+	Carries:  []string{"nnunet"},
 	Commands: []string{"nnUNetv2_train", "nnUNetv2_preprocess", "nnUNetv2_plan_experiment"},
 	Work:     "vision", Edits: "flags", Language: "python",
 	Sources: program.Sources{
@@ -138,7 +139,9 @@ var SegmentAnything = program.Program{
 	},
 	Proofs: []string{"segment_anything/", "segment-anything/", "sam2/modeling/", "sam2/sam2_", "sam2/automatic_mask_generator", "SamAutomaticMaskGenerator"},
 	Steps: spelling{
-		"lower_batch_size":  step.Paste("python", "generator = SamAutomaticMaskGenerator(sam, points_per_batch=16)   # default 64; SAM2AutomaticMaskGenerator takes it too"),
+		"lower_batch_size": func(c *ledger.Case) []step.Step {
+			return []step.Step{{Kind: "python", Text: "generator = SamAutomaticMaskGenerator(sam, points_per_batch=" + halfOf(c, 16, "points_per_batch") + ")   # default 64; SAM2AutomaticMaskGenerator takes it too"}}
+		},
 		"lower_resolution":  say("Masks are scaled up to the image size: 4000 pixels per side take 16 times the memory of 1000."),
 		"use_smaller_model": say("Use vit_b instead of vit_h (2.4 GB of weights), or sam2.1_hiera_tiny or _small."),
 		"cpu_offload":       step.Paste("python", "state = predictor.init_state(video_path, offload_video_to_cpu=True, offload_state_to_cpu=True)   # SAM 2, video"),

@@ -5,6 +5,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
@@ -32,9 +33,10 @@ var nnunetCards = []cause.Card{
 		},
 		Sources: []string{"nnUNet/nnunetv2/inference/predict_from_raw_data.py"},
 	},
-	stepCard("nnunetv2/step", []string{"nnUNetTrainer.py", "run_training.py", "nnUNetv2_train"},
+	stepCard("nnunetv2/step", []string{"nnUNetTrainer.py", "run_training.py", "nnUNetv2_train", "ResEncUNetL", "ResEncUNetXL"},
 		"nnU-Net plans batch and patch size for a GPU of about 8 GB, whatever GPU you have (ResEnc presets: M 9 to 11 GB, L 24, XL 40). A smaller GPU, a larger preset, or another program on the GPU is enough to make it fail.",
 		"Looking for a batch size option: there is none; the plans file decides.", "nnUNet/documentation/resenc_presets.md",
+		cause.Cure{Fix: "use_smaller_model", If: cures.Near("ResEncUNetL", "ResEncUNetXL"), Title: "Train the next smaller ResEnc preset", Told: "With your own dataset number and fold; XL to L likewise:", Kind: "shell", Text: "nnUNetv2_plan_experiment -d 1 -pl nnUNetPlannerResEncM\nnnUNetv2_preprocess -d 1 -plans_name nnUNetResEncUNetMPlans -c 3d_fullres\nnnUNetv2_train 1 3d_fullres 0 -p nnUNetResEncUNetMPlans", Cost: "Slightly lower scores."},
 		lookFirst, cause.Cure{Fix: "lower_batch_size"}, cause.Cure{Fix: "lower_resolution"}),
 }
 
@@ -117,6 +119,19 @@ var monaiCards = []cause.Card{
 }
 
 var samCards = []cause.Card{
+	{
+		ID: "segment-anything/train", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"training/trainer.py", "training/model/sam2.py", "sam2.1_training/"}, If: when.All(ownCard, (*ledger.Case).Training),
+		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of GPU memory in a training step of SAM 2", Figures: filled,
+		Means: "A step keeps the activations of `num_frames` frames (8 in the config for MOSE) with up to `max_num_objects` objects (3) at 1024 x 1024 pixels. `train_batch_size` is 1 already by default. The authors trained on GPUs with 80 GB.",
+		Not:   "`points_per_batch`, `offload_video_to_cpu`: they are about prediction.",
+		Cures: []cause.Cure{
+			{Fix: "lower_context", Title: "Train on fewer frames and objects at a time", Told: "In the config file, under `scratch:`", Kind: "config", Text: "scratch:\n  num_frames: 4\n  max_num_objects: 2", Cost: "less memory of earlier frames is learned"},
+			{Fix: "use_smaller_model", Title: "Train a smaller model", Kind: "text", Text: "Take the config values and the checkpoint of sam2.1_hiera_small or _tiny.", Cost: "Edges are a little coarser."},
+			{Fix: "lower_resolution", Title: "Lower the resolution of training", Kind: "text", Text: "`scratch.resolution: 768` in the config, and `image_size` of the model likewise.", Cost: "detail"},
+			lookFirst,
+		},
+		Sources: []string{"sam2/sam2/configs/sam2.1_training/sam2.1_hiera_b+_MOSE_finetune.yaml", "sam2/training/README.md"},
+	},
 	{
 		ID: "segment-anything/encoder", Kinds: refused, Said: []string{"image_encoder.py", "add_decomposed_rel_pos", "in set_image", "in set_torch_image"},
 		If: ownCard, Cause: cause.ModelTooLarge, Weight: cause.Decisive, Headline: "ran out of memory in the image encoder", Figures: filled,

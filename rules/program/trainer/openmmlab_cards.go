@@ -1,6 +1,7 @@
 package trainer
 
 import (
+	"github.com/oomdoc/oomdoc/rules/program/trainer/kit"
 	"slices"
 	"strconv"
 	"strings"
@@ -120,6 +121,12 @@ var mmdetCards = []cause.Card{
 		},
 		Sources: []string{"mmdetection/docs/en/notes/faq.md", "mmdetection/mmdet/models/task_modules/assigners/iou2d_calculator.py", "https://github.com/open-mmlab/mmdetection/pull/1575", "https://github.com/open-mmlab/mmdetection/issues/3863", "https://github.com/open-mmlab/mmdetection/issues/1581", "https://github.com/Chasel-Tsui/mmrotate-dcfl/issues/28"}, Solved: 3,
 	},
+	evaluationCard("mmdet/evaluation", []string{"mmdet/models/", "tools/test.py", "in val_step", "in test_step"},
+		"It failed while it predicted, not in a training step. Each mask is scaled up to the ORIGINAL image: objects (or queries) x height x width x 4 bytes. 100 masks of 3000 x 4000 pixels take 4.5 GiB.",
+		"`train_dataloader.batch_size` and `--amp`: they are about training.", "mmdetection/docs/en/notes/faq.md",
+		cause.Cure{Fix: "lower_resolution", Title: "Test on smaller images", Kind: "text", Text: "Scale large images down before the test, with their annotations, or cut them into tiles. If it fails in the backbone, a smaller `scale` in test_pipeline is enough.", Cost: "small objects are found less well"},
+		cause.Cure{Fix: "lower_batch_size", Title: "Keep fewer objects per image", Kind: "text", Text: "`--cfg-options test_dataloader.batch_size=1 model.test_cfg.rcnn.max_per_img=50` (one-stage models: `model.test_cfg.max_per_img`; Mask2Former: `model.test_cfg.max_per_image`, with panoptic_on=False).", Cost: "the weakest objects are lost"},
+		cause.Cure{Fix: "cpu_offload", Title: "Or predict on the CPU", Told: "Put it before your command:", Kind: "text", Text: "`CUDA_VISIBLE_DEVICES=-1`", Cost: "many times slower"}, freeOthers),
 	stepCard("mmdet/step", []string{"mmdet/models/", "mmengine/runner/", "mmcv/runner/"},
 		"Most configs scale images to about 1333 x 800, and the batch size in the config is per GPU. The usual two images take 6 to 10 GB with a ResNet-50, more with Swin or masks.",
 		"More GPUs: each gets the same batch.", "mmdetection/docs/en/notes/faq.md",
@@ -148,22 +155,27 @@ func rotated(c *ledger.Case) map[string]string {
 	return compared(8)(c)
 }
 
+// mmApplies: a model is used, or measured between two epochs.
+func mmApplies(c *ledger.Case) bool {
+	return kit.Evaluates(c) || c.Phase == "inference" || c.Phase == "unknown" || c.Near("whole_inference", "slide_inference")
+}
+
 var mmsegCards = []cause.Card{
 	{
-		ID: "mmseg/whole-picture", Kinds: refused, Said: []string{"whole_inference", "in encode_decode", "in predict_by_feat"}, Phases: []string{"inference", "unknown"}, Unsaid: []string{"slide_inference"},
+		ID: "mmseg/whole-picture", Kinds: refused, Said: []string{"whole_inference", "in encode_decode", "in predict_by_feat"}, If: mmApplies, Unsaid: []string{"slide_inference"},
 		Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out of memory on a whole image: testing does not crop", Figures: pixels(19),
 		Means: "Test mode 'whole' processes the full image, not the crops of training, and scales the scores of every class up to its size: classes x height x width x 4 bytes[[. With 19 classes {asked} would be an image of {megapixels} megapixels, with 150 an eighth of that]].",
 		Not:   "A smaller training batch: testing takes one image at a time.",
 		Cures: []cause.Cure{
 			{Fix: "lower_resolution", If: cures.Through("demo"), Title: "Use a sliding window (mode=slide)", Told: "Set this in your config file, with its `crop_size` instead of 512. The network then sees one crop at a time. The scores of the whole image stay on the GPU.", Kind: "config", Text: "model = dict(test_cfg=dict(mode='slide', crop_size=(512, 512), stride=(384, 384)))", Cost: "Slower; often slightly better."},
-			{Fix: "lower_resolution", If: when.Not(cures.Through("demo")), Title: "Test with a sliding window (mode=slide)", Told: "Add this to your tools/test.py command, with your config's `crop_size` instead of 512. The network then sees one crop at a time. The scores of the whole image stay on the GPU.", Kind: "text", Text: "`--cfg-options model.test_cfg.mode=slide model.test_cfg.crop_size=\"(512,512)\" model.test_cfg.stride=\"(384,384)\"`", Cost: "Slower; often slightly better."},
+			{Fix: "lower_resolution", If: when.Not(cures.Through("demo")), Title: "Test with a sliding window (mode=slide)", Told: "Add this to your command (tools/test.py, or train.py for its validation), with your config's `crop_size` instead of 512. The network then sees one crop at a time. The scores of the whole image stay on the GPU.", Kind: "text", Text: "`--cfg-options model.test_cfg.mode=slide model.test_cfg.crop_size=\"(512,512)\" model.test_cfg.stride=\"(384,384)\"`", Cost: "Slower; often slightly better."},
 			{Fix: "use_smaller_model", Title: "Segment tiles and join the masks", Kind: "text", Text: "Cut images above about 5000 pixels per side, segment each tile, and join the label maps on the CPU (one byte per pixel).", Cost: "Some lines of code."},
 			{Fix: "cpu_offload", Title: "Run it on the CPU", Kind: "python", Text: "model = init_model(config, checkpoint, device=\"cpu\")   # as in your script; mmseg 0.x: init_segmentor", Cost: "Many times slower."},
 		},
 		Sources: []string{"mmsegmentation/mmseg/models/segmentors/encoder_decoder.py", "mmsegmentation/tools/test.py"},
 	},
 	{
-		ID: "mmseg/slide", Kinds: refused, Said: []string{"slide_inference"}, Phases: []string{"inference", "unknown"},
+		ID: "mmseg/slide", Kinds: refused, Said: []string{"slide_inference"}, If: mmApplies,
 		Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out of memory in sliding-window testing of one image", Figures: pixels(19),
 		Means: "The window slides, but the scores of all classes stay on the GPU at full image size, with a padded copy for each window: classes x height x width x 4 bytes[[. With 19 classes {asked} would be an image of {megapixels} megapixels]].",
 		Not:   "A smaller `crop_size`: the full-size scores stay as large.",

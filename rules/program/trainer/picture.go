@@ -85,7 +85,7 @@ var DiffusersTrain = program.Program{
 	Proofs: []string{"train_dreambooth_", `File "train_dreambooth.py`, "launch train_dreambooth.py", `File "train_controlnet.py`, "launch train_controlnet.py", `File "textual_inversion.py`, "launch textual_inversion.py", "train_text_to_image", "train_instruct_pix2pix", "train_t2i_adapter", "train_cogvideox", "train_unconditional.py", "examples/controlnet/train_controlnet", "examples/dreambooth/", "examples/text_to_image/", "train_textual_inversion", "examples/textual_inversion/"},
 	Steps: spelling{
 		"gradient_checkpointing": say("Add `--gradient_checkpointing`."),
-		"lowvram_mode":           say("Add `--gradient_checkpointing --use_8bit_adam --mixed_precision bf16`, and `--cache_latents` if the script has it. If that is not enough, use an accelerate config with DeepSpeed ZeRO-2 and optimizer offload."),
+		"lowvram_mode":           leaner("--gradient_checkpointing --use_8bit_adam --mixed_precision bf16", "Add `--gradient_checkpointing --use_8bit_adam --mixed_precision bf16`, and `--cache_latents` if the script has it. If that is not enough, use an accelerate config with DeepSpeed ZeRO-2 and optimizer offload."),
 		"lower_batch_size":       say("Add `--train_batch_size 1 --gradient_accumulation_steps 4`."),
 		"lower_resolution":       say("Lower `--resolution`: half of it takes about a quarter for activations."),
 		"optimizer_8bit":         say("Add `--use_8bit_adam` (needs the package bitsandbytes; textual_inversion.py and train_unconditional.py do not have it)."),

@@ -52,7 +52,7 @@ func lacking(c *ledger.Case, flag string) bool {
 
 // wholeModel: the script that failed is not one for LoRAs already.
 func wholeModel(c *ledger.Case) bool {
-	return !slices.ContainsFunc(ledger.Trace(c), func(f fact.Code) bool { return strings.Contains(f.File, "lora") })
+	return !c.Near("textual_inversion.py") && !slices.ContainsFunc(ledger.Trace(c), func(f fact.Code) bool { return strings.Contains(f.File, "lora") })
 }
 
 var diffusersLean = cause.Cure{
@@ -75,6 +75,18 @@ var oneTrainerCards = []cause.Card{
 		Not:      "Gradient checkpointing, a smaller batch: training had not begun.",
 		Cures:    []cause.Cure{{Fix: "lower_num_workers", Title: "Cache one image at a time", Told: "In the general tab set Dataloader Threads to 1.", Cost: "Slower caching, once."}, {Fix: "lower_resolution"}, {Fix: "close_other_apps", Title: "See what else uses the GPU", Kind: "shell", Text: "nvidia-smi", Cost: "Free."}},
 		Sources:  []string{"OneTrainer/modules/ui/BaseTrainUIView.py"},
+	},
+	{
+		ID: "onetrainer/sample", Kinds: refused, Said: []string{"modules/modelSampler/", "__sample_during_training", "__sample_base"}, If: ownCard, Cause: cause.BatchTooLarge, Weight: cause.Decisive,
+		Headline: "ran out of GPU memory[[ ({total})]] while making a sample image, not in a training step",
+		Means:    "A sample runs text encoders, model and VAE, beside the optimizer's state. Its size is that of the sample's definition, not of training.",
+		Not:      "Gradient checkpointing, a smaller batch: samples do not use them.",
+		Cures: []cause.Cure{
+			{Fix: "lower_resolution", Title: "Make smaller samples", Kind: "ui", Text: "Sampling tab: open each sample, set width and height to 512", Cost: "Smaller previews."},
+			{Fix: "restart_session", Title: "Or train without samples", Kind: "ui", Text: "Sampling tab: Sample After: NEVER; make images from the backups or saves afterwards", Cost: "No previews."},
+			{Fix: "lowvram_mode", Title: "Or keep more of the model in RAM"}, lookFirst,
+		},
+		Sources: []string{"OneTrainer/modules/trainer/GenericTrainer.py"},
 	},
 	pictureStep("onetrainer/step", []string{"GenericTrainer.py", "modules/trainer/"},
 		"The batch at this resolution did not fit beside the model. Without gradient checkpointing it takes several times the memory.",
@@ -121,6 +133,18 @@ var aiToolkitCards = []cause.Card{
 		},
 		Sources: []string{"ai-toolkit/config/examples/train_lora_flux_24gb.yaml", "ai-toolkit/toolkit/config_modules.py"},
 	},
+	{
+		ID: "ai-toolkit/sample", Kinds: refused, Said: []string{"Generating Images:", "in generate_images", "Generating baseline samples"}, If: func(c *ledger.Case) bool { return ownCard(c) && c.Near("in generate_images") }, Cause: cause.BatchTooLarge, Weight: cause.Decisive,
+		Headline: "ran out of GPU memory[[ ({total})]] while making sample images, not in a training step",
+		Means:    "A sample runs the whole pipeline with its VAE, beside the training state. Its size is `width` x `height` under `sample`, not the `resolution` of training.",
+		Not:      "A smaller batch or training resolution: samples do not use them.",
+		Cures: []cause.Cure{
+			{Fix: "lower_resolution", Title: "Make smaller samples", Kind: "config", Text: "sample:\n  width: 512\n  height: 512", Cost: "Smaller previews."},
+			{Fix: "restart_session", Title: "Or train without samples", Kind: "config", Text: "train:\n  disable_sampling: true", Cost: "No previews."},
+			{Fix: "lowvram_mode"}, lookFirst,
+		},
+		Sources: []string{"ai-toolkit/config/examples/train_lora_flux_24gb.yaml", "ai-toolkit/toolkit/config_modules.py"},
+	},
 	pictureStep("ai-toolkit/step", []string{"BaseSDTrainProcess.py", "SDTrainer.py", "hook_train_loop"},
 		"The largest resolution decides: with `resolution: [512, 768, 1024]` some steps fit and others do not. Newer releases skip a failed batch, and give up after three in a row.",
 		"", "ai-toolkit/jobs/process/BaseSDTrainProcess.py",
@@ -162,6 +186,22 @@ var diffusersTrainCards = []cause.Card{
 		Means:   "Adam creates 8 bytes of state per trained parameter in its first step. For SDXL's whole UNet (2.6 billion parameters) that is 20 GB.",
 		Cures:   []cause.Cure{{Fix: "optimizer_8bit", If: func(c *ledger.Case) bool { return !lacking(c, "--use_8bit_adam") }, Title: "Use 8-bit Adam (--use_8bit_adam)", Steps: diffusersAdds(step.Change{Flag: "--use_8bit_adam"}), Cost: "Hardly any quality; needs bitsandbytes."}, {Fix: "use_lower_quant", If: wholeModel}, diffusersLean},
 		Sources: []string{"diffusers/examples/text_to_image/train_text_to_image_sdxl.py"},
+	},
+	{
+		ID: "diffusers-train/load", Kinds: refused, Said: []string{"transformer.to(accelerator.device", "unet.to(accelerator.device", "vae.to(accelerator.device", "text_encoder.to(accelerator.device", "text_encoder_one.to(accelerator.device", "text_encoder_two.to(accelerator.device"},
+		If: ownCard, Cause: cause.ModelTooLarge, Weight: cause.Decisive, Headline: "ran out of GPU memory[[ ({total})]] while moving the model there, before training", Figures: pictures.Weighs,
+		Means: "The weights did not fit, without any training.[[ {base}]] In 16 bit FLUX.1 takes 22 GiB and its T5 9 GiB more, SD 3.5 Large 15 GiB, SDXL 5 GiB; in 32 bit twice that.",
+		Not:   "A smaller batch or resolution, 8-bit Adam: training had not begun.",
+		Cures: []cause.Cure{
+			{Fix: "half_precision", If: func(c *ledger.Case) bool {
+				s, _ := c.Setting("mixed_precision")
+				return s.Value == "" || s.Value == "no"
+			}, Title: "Load the frozen parts in 16 bit", Steps: diffusersAdds(step.Change{Flag: "--mixed_precision", Value: "bf16"}), Cost: "hardly any quality"},
+			{Fix: "load_in_4bit", Title: "Train a LoRA on a model in 4 bit (QLoRA)", Kind: "text", Text: "FLUX: examples/research_projects/flux_lora_quantization of diffusers needs about 9 GB. Other trainers, such as AI Toolkit and OneTrainer, quantise while they load.", Cost: "hardly any quality; another script"},
+			{Fix: "use_smaller_model", Title: "Train a smaller base model", Kind: "text", Text: "SDXL or SD 1.5, with their own scripts (train_dreambooth_lora_sdxl.py, train_dreambooth_lora.py).", Cost: "The result fits that model only."},
+			lookFirst,
+		},
+		Sources: []string{"diffusers/examples/dreambooth/train_dreambooth_lora_flux.py", "diffusers/examples/research_projects/flux_lora_quantization/README.md"},
 	},
 	pictureStep("diffusers-train/step", []string{"train_dreambooth", "train_text_to_image", "train_controlnet", "train_instruct_pix2pix", "train_textual_inversion", "textual_inversion.py"},
 		"By default the scripts train in 32 bit and keep all activations. Gradient checkpointing, 16 bit and 8-bit Adam together need a fraction of that.",

@@ -8,7 +8,9 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
 	"github.com/oomdoc/oomdoc/rules/program/torch/tuning"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 // hostGone is RAM at its end, as Ray or the kernel tells it.
@@ -33,12 +35,21 @@ func saverFigures(c *ledger.Case) map[string]string {
 const enginesShare = "verl's rollout engine takes a share of the whole GPU (`gpu_memory_utilization`, default 0.5). The trainer's weights, gradients and optimizer state are there too, unless they are offloaded"
 
 var offloadActor = cause.Cure{
-	Fix: "offload_optimizer", Title: "Offload weights and optimizer to system memory (RAM)", Told: "Add to your command:",
+	Fix: "offload_optimizer", If: when.Not(cures.Near("actor_rollout_ref.actor.fsdp_config.optimizer_offload=True")), Title: "Offload weights and optimizer to system memory (RAM)", Told: "Add to your command:",
 	Kind: "config", Text: "actor_rollout_ref.actor.fsdp_config.param_offload=True actor_rollout_ref.actor.fsdp_config.optimizer_offload=True actor_rollout_ref.ref.fsdp_config.param_offload=True", Cost: "Slower steps; 12 bytes of RAM per parameter.",
 }
 
+// longSplit splits long responses over the GPUs of a machine.
+var longSplit = cause.Cure{
+	Fix: "multi_gpu", Title: "Split each sequence over two GPUs (Ulysses)", Told: "Add to your command; it needs `use_remove_padding=True`:",
+	Kind: "config", Text: "actor_rollout_ref.model.use_remove_padding=True actor_rollout_ref.actor.ulysses_sequence_parallel_size=2", Cost: "Communication between the GPUs.",
+}
+
+// singly: the micro-batch of the update is 1 already.
+var singly = cures.Near("actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=1 ", "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=1")
+
 var smallerShare = cause.Cure{
-	Fix: "lower_gpu_memory_utilization", Title: "Give the engine a smaller share (gpu_memory_utilization)", Told: "The share must still hold the weights and some KV cache (default 0.5). Add to your command:",
+	Fix: "lower_gpu_memory_utilization", If: when.Not(cures.Near("rollout.gpu_memory_utilization=0.4", "rollout.gpu_memory_utilization=0.3", "rollout.gpu_memory_utilization=0.2")), Title: "Give the engine a smaller share (gpu_memory_utilization)", Told: "The share must still hold the weights and some KV cache (default 0.5). Add to your command:",
 	Kind: "config", Text: "actor_rollout_ref.rollout.gpu_memory_utilization=0.4", Cost: "Slower generation.",
 }
 
@@ -72,7 +83,7 @@ var verlCards = []cause.Card{
 		Sources: []string{"verl/verl/utils/checkpoint/fsdp_checkpoint_manager.py", "verl/docs/advance/checkpoint.rst", "https://github.com/verl-project/verl/issues/1335", "https://github.com/verl-project/verl/issues/1964"},
 	},
 	{
-		ID: "verl/offload-ram", Kinds: hostGone, Said: []string{"WorkerDict", "actor_rollout_"}, Unsaid: []string{"save_checkpoint", "_save_checkpoint"},
+		ID: "verl/offload-ram", Kinds: hostGone, Said: []string{"WorkerDict", "actor_rollout_", "actor_rollout_ref.actor.fsdp_config.optimizer_offload=True", "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=1 ", "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=1", "rollout.gpu_memory_utilization=0.4", "rollout.gpu_memory_utilization=0.3", "rollout.gpu_memory_utilization=0.2"}, Unsaid: []string{"save_checkpoint", "_save_checkpoint"},
 		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "ran out of system memory (RAM)",
 		Means:    "This is system RAM, not GPU memory. With `param_offload` and `optimizer_offload` the workers of a node keep 12 to 16 bytes per parameter there. vLLM's swap space and the data add to it. The killed process is not always the one that holds the most.",
@@ -99,9 +110,9 @@ var verlCards = []cause.Card{
 		Means:    "Log probabilities need the logits of whole responses: tokens of a micro-batch x vocabulary in 32 bit, and a second copy for the softmax.[[ With Qwen's vocabulary, {asked} is {tokens152} tokens.]]",
 		Not:      "`data.train_batch_size`: only the micro-batch is on the GPU.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Lower the micro-batch sizes", Told: "With `use_dynamic_bsz=True` lower `ppo_max_token_len_per_gpu` and `log_prob_max_token_len_per_gpu` instead, but not below prompt plus response. Otherwise add to your command:", Kind: "config", Text: "actor_rollout_ref.rollout.log_prob_micro_batch_size_per_gpu=1 actor_rollout_ref.ref.log_prob_micro_batch_size_per_gpu=1 actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=1", Cost: "Slower; same result."},
+			{Fix: "lower_batch_size", If: when.Not(when.All(singly, cures.Near("update_policy", "update_actor"))), Title: "Lower the micro-batch sizes", Told: "With `use_dynamic_bsz=True` lower `ppo_max_token_len_per_gpu` and `log_prob_max_token_len_per_gpu` instead, but not below prompt plus response. Otherwise add to your command:", Kind: "config", Text: "actor_rollout_ref.rollout.log_prob_micro_batch_size_per_gpu=1 actor_rollout_ref.ref.log_prob_micro_batch_size_per_gpu=1 actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=1", Cost: "Slower; same result."},
 			{Fix: "efficient_attention", Title: "Compute the entropy in chunks", Told: "Add `actor_rollout_ref.actor.entropy_from_logits_with_chunking=True actor_rollout_ref.actor.entropy_checkpointing=True`. In newer releases `actor_rollout_ref.model.use_fused_kernels=True` avoids storing the logits.", Cost: "Slightly slower."},
-			{Fix: "lower_context", Title: "Shorten the responses (data.max_response_length)", Told: "Halve `data.max_response_length`.", Cost: "Longer answers are cut."},
+			{Fix: "lower_context", Title: "Shorten the responses (data.max_response_length)", Told: "Halve `data.max_response_length`.", Cost: "Longer answers are cut."}, longSplit,
 		},
 		Sources: []string{"verl/docs/perf/perf_tuning.rst", "verl/verl/trainer/config/_generated_ppo_trainer.yaml"},
 	},
@@ -112,8 +123,9 @@ var verlCards = []cause.Card{
 		Means:    "An update holds activations and logits of a micro-batch, beside weights, gradients, optimizer state and what the rollout engine keeps.[[ With Qwen's vocabulary, {asked} is the logits of {tokens152} tokens in 32 bit.]] If it fails later than the first update, longer responses are the usual reason.",
 		Not:      "`data.train_batch_size`: only the micro-batch is on the GPU.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Set the micro-batch to 1, turn on gradient checkpointing", Told: "With `use_dynamic_bsz=True` lower `actor_rollout_ref.actor.ppo_max_token_len_per_gpu` instead. Otherwise add to your command:", Kind: "config", Text: "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=1 actor_rollout_ref.model.enable_gradient_checkpointing=True", Cost: "Slower; same result."},
-			offloadActor, smallerShare,
+			{Fix: "lower_batch_size", Title: "Set the micro-batch to 1, turn on gradient checkpointing", Told: "With `use_dynamic_bsz=True` lower `actor_rollout_ref.actor.ppo_max_token_len_per_gpu` instead. Otherwise add to your command:", Kind: "config", Text: "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=1 actor_rollout_ref.model.enable_gradient_checkpointing=True", If: when.Not(singly), Cost: "Slower; same result."},
+			{Fix: "efficient_attention", If: singly, Title: "Compute the entropy in chunks", Told: "Add `actor_rollout_ref.actor.entropy_from_logits_with_chunking=True actor_rollout_ref.actor.entropy_checkpointing=True`. In newer releases `actor_rollout_ref.model.use_fused_kernels=True` avoids storing the logits.", Cost: "Slightly slower."},
+			offloadActor, smallerShare, longSplit,
 		},
 		Sources: []string{"verl/docs/perf/perf_tuning.rst", "https://github.com/verl-project/verl/issues/328", "https://github.com/verl-project/verl/issues/40"},
 	},
@@ -132,6 +144,9 @@ var verlCards = []cause.Card{
 	},
 }
 
+// shortSamples: trained on given samples; nothing is generated.
+var shortSamples = cures.Near("openrlhf.cli.train_sft", "openrlhf.cli.train_dpo", "openrlhf.cli.train_rm")
+
 var openrlhfCards = []cause.Card{
 	tuning.FourModels,
 	{
@@ -146,10 +161,12 @@ var openrlhfCards = []cause.Card{
 		},
 		Sources: []string{"OpenRLHF/openrlhf/cli/train_ppo_ray.py", "https://github.com/TideDra/lmm-r1/issues/43"},
 	},
-	textStep("openrlhf/step", []string{"openrlhf/trainer", "openrlhf/models", "openrlhf/cli"},
-		"Log probabilities need logits for prompt and response: tokens x vocabulary in 32 bit for each sample of a micro-batch.[[ With Qwen's vocabulary, {asked} is {tokens152} tokens.]]",
+	textStep("openrlhf/step", []string{"openrlhf/trainer", "openrlhf/models", "openrlhf/cli", "--adam_offload", "ds.adam_offload", "zero_stage 3", "openrlhf.cli.train_sft", "openrlhf.cli.train_dpo", "openrlhf.cli.train_rm", "--lora_rank", "lora.rank"},
+		"The loss needs logits for prompt and response: tokens x vocabulary in 32 bit for each sample of a micro-batch.[[ With Qwen's vocabulary, {asked} is {tokens152} tokens.]]",
 		"The global batch sizes: only the micro-batch is on the GPU.", "OpenRLHF/openrlhf/cli/train_ppo_ray.py",
-		cause.Cure{Fix: "lower_batch_size", Title: "Set the micro-batch to 1, turn on gradient checkpointing", Told: "Newer releases: `--train.micro_batch_size 1 --rollout.micro_batch_size 1 --actor.gradient_checkpointing_enable`. Older ones:", Kind: "config", Text: "--micro_train_batch_size 1 --micro_rollout_batch_size 1 --gradient_checkpointing", Cost: "Slower; same result."},
-		cause.Cure{Fix: "offload_optimizer", Title: "Offload the optimizer, shard the weights (ZeRO-3)", Told: "Add `--adam_offload --zero_stage 3` (newer: `--ds.adam_offload --ds.zero_stage 3`).", Cost: "Slower steps; 12 bytes of RAM per parameter."},
-		cause.Cure{Fix: "lower_context", Title: "Shorten the responses", Told: "Halve `--generate_max_len` (newer: `--data.max_len`, prompt and response together).", Cost: "Longer answers are cut."}),
+		cause.Cure{Fix: "lower_batch_size", If: notOne, Title: "Set the micro-batch to 1, turn on gradient checkpointing", Told: "Newer releases: `--train.micro_batch_size 1 --rollout.micro_batch_size 1 --actor.gradient_checkpointing_enable`. Older ones:", Kind: "config", Text: "--micro_train_batch_size 1 --micro_rollout_batch_size 1 --gradient_checkpointing", Cost: "Slower; same result."},
+		cause.Cure{Fix: "offload_optimizer", If: when.Not(when.All(cures.Near("--adam_offload", "ds.adam_offload"), cures.Near("zero_stage 3"))), Title: "Offload the optimizer, shard the weights (ZeRO-3)", Told: "Add `--adam_offload --zero_stage 3` (newer: `--ds.adam_offload --ds.zero_stage 3`).", Cost: "Slower steps; 12 bytes of RAM per parameter."},
+		cause.Cure{Fix: "lower_context", If: when.Not(shortSamples), Title: "Shorten the responses", Told: "Halve `--generate_max_len` (newer: `--data.max_len`, prompt and response together).", Cost: "Longer answers are cut."},
+		cause.Cure{Fix: "lower_context", If: shortSamples, Title: "Shorten the samples (--max_len)", Told: "Halve `--max_len` (newer: `--data.max_len`).", Cost: "What is cut off is not learned."},
+		cause.Cure{Fix: "use_lora", If: when.Not(cures.Near("--lora_rank", "lora.rank")), Title: "Train a LoRA", Told: "Add `--lora_rank 32`.", Cost: "For most purposes the same result."}),
 }

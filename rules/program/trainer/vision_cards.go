@@ -1,76 +1,16 @@
 package trainer
 
 import (
+	"github.com/oomdoc/oomdoc/rules/program/trainer/kit"
 	"slices"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
+	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
-
-// refused are the messages of a card, with figures and without.
-var refused = []fact.Kind{fact.TorchAlloc, fact.CUDAError}
-
-// ramGone are the ways in which a process is told that RAM is at its end.
-var ramGone = []fact.Kind{fact.KernelKill, fact.ShellKilled, fact.RankKilled, fact.SlurmKill, fact.ContainerKill, fact.WorkerKilled, fact.NumpyAlloc, fact.PythonMemory, fact.CPUAlloc}
-
-// ownCard: nothing shows that others hold the card or that it was not full.
-func ownCard(c *ledger.Case) bool {
-	inPieces := c.Slack.Has() && c.Asked.Has() && c.Total.Has() && c.Slack.Bytes > c.Asked.Bytes && c.Slack.Bytes*8 > c.Total.Bytes
-	return ledger.OnCard(c) && !ledger.Crowded(c) && !ledger.Roomy(c) && !inPieces && !c.Limit.Has() && !cures.Built(c)
-}
-
-// ordinary: and what was asked for is no single piece of a third of the card or
-// more, which no usual step has.
-func ordinary(c *ledger.Case) bool {
-	return ownCard(c) && ledger.NeverFits(c) == "" && (!c.Total.Has() || c.Asked.Bytes*3 < c.Total.Bytes)
-}
-
-// stepCard is what all trainers have to say of a step that did not fit, in
-// their own words.
-func stepCard(id string, said []string, means, not, source string, cures ...cause.Cure) cause.Card {
-	later := ""
-	if slices.Contains([]string{"monai/step", "fastai/step", "detectron2/step"}, id) { // their readers write code
-		later = keptLater
-	}
-	return cause.Card{
-		ID: id, Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"training", "unknown"}, Said: said, If: ordinary,
-		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of memory[[ {while}]]", Figures: filled,
-		Means: means + "[[ {spilled}]][[ It fills the {full} GPU by itself, so closing other programs gains little.]]",
-		Not:   not, Later: later, Cures: cures, Sources: []string{source},
-	}
-}
-
-// keptLater is what it was if a smaller step only puts the end off.
-const keptLater = "If it fails again some epochs later, tensors pile up: add up `loss.item()` instead of `loss`, and move outputs to the CPU."
-
-// filled are figures for sentences: the card's size where this program fills it,
-// and what others hold where that is much.
-func filled(c *ledger.Case) map[string]string {
-	out := map[string]string{"full": "", "outside": "", "while": "", "spilled": ""}
-	if c.Training() {
-		out["while"] = "in a training step"
-	}
-	switch {
-	case c.Total.Has() && c.Mine.Bytes > c.Total.Bytes+c.Total.Bytes/50:
-		out["spilled"] = "It holds " + c.Mine.String() + " on a GPU with " + c.Total.String() + ", so the driver (usually on Windows) had already moved the rest to slow system RAM. Start with a quarter of the batch size."
-	case ledger.FillsAlone(c) && c.Total.Has():
-		out["full"] = c.Total.String()
-	}
-	if ledger.Crowded(c) && c.Others.Has() {
-		out["outside"] = c.Others.String()
-	}
-	return out
-}
-
-// freeOthers is what to do about others where they hold much.
-var freeOthers = cause.Cure{
-	Fix: "kill_stale_process", Title: "Free the {outside} held by other programs", If: ledger.Crowded,
-	Told: "End an old run of yours with `kill PID`. If the process is somebody else's, use another GPU: put `CUDA_VISIBLE_DEVICES=1` in front of your command. This alone may not be enough.",
-	Kind: "shell", Text: "nvidia-smi", Cost: "Free; what you end loses its unsaved work.",
-}
 
 // Masks are pasted into the original image, after the network.
 var (
@@ -80,6 +20,16 @@ var (
 )
 
 var retried = []fact.Kind{fact.TorchRetry}
+
+// perStep says what IMS_PER_BATCH counts, or that one image is too much.
+func perStep(c *ledger.Case) map[string]string {
+	out := filled(c)
+	out["sixteen"], out["alone"] = "`SOLVER.IMS_PER_BATCH` (default 16) counts ALL GPUs together. Model zoo configs are made for eight GPUs; a single GPU gets all 16 images.", ""
+	if number(c, "IMS_PER_BATCH", fact.OptionBatch) == 1 {
+		out["sixteen"], out["alone"] = "", "`IMS_PER_BATCH` is 1 already, so one image at this size (`MIN_SIZE_TRAIN`, up to 800 by default) with its proposals and masks is too much."
+	}
+	return out
+}
 
 var detectron2Cards = []cause.Card{
 	{
@@ -146,10 +96,17 @@ var detectron2Cards = []cause.Card{
 		},
 		Sources: []string{"detectron2/detectron2/config/defaults.py", cures.AllocatorSource},
 	},
-	stepCard("detectron2/step", []string{"detectron2/engine/", "detectron2/modeling/"},
-		"`SOLVER.IMS_PER_BATCH` (default 16) counts ALL GPUs together. Model zoo configs are made for eight GPUs; a single GPU gets all 16 images.",
+	withFigures(perStep, stepCard("detectron2/step", []string{"detectron2/engine/", "detectron2/modeling/", "AMP.ENABLED True", "AMP.ENABLED = True"},
+		"[[{sixteen}]][[{alone}]]",
 		"`NUM_WORKERS`: workers use system RAM.", "https://github.com/facebookresearch/detectron2/issues/987",
-		cause.Cure{Fix: "lower_batch_size"}, cause.Cure{Fix: "lower_resolution"}, cause.Cure{Fix: "mixed_precision"}),
+		cause.Cure{Fix: "lower_batch_size"}, cause.Cure{Fix: "lower_resolution"}, cause.Cure{Fix: "mixed_precision", If: when.Not(cures.Near("AMP.ENABLED True", "AMP.ENABLED = True"))},
+		cause.Cure{Fix: "use_smaller_model", Title: "Freeze more layers, use fewer proposals", Told: "For fine-tuning:", Kind: "python", Text: "cfg.MODEL.BACKBONE.FREEZE_AT = 3                 # default 2\ncfg.MODEL.ROI_HEADS.BATCH_SIZE_PER_IMAGE = 128   # default 512", Cost: "some accuracy"})),
+	evaluationCard("detectron2/evaluation", []string{"detectron2/evaluation/", "in inference_on_dataset", "detectron2/engine/defaults.py", "predictor.py", "detectron2/modeling/"},
+		"In evaluation and prediction one image at a time goes through the network (`MIN_SIZE_TEST`, default 800; `MAX_SIZE_TEST`, default 1333). Masks and boxes are kept for each image.",
+		"`IMS_PER_BATCH` and `MIN_SIZE_TRAIN`: they are about training.", "detectron2/detectron2/config/defaults.py",
+		cause.Cure{Fix: "lower_resolution", Title: "Use smaller images (MIN_SIZE_TEST)", Kind: "python", Text: "cfg.INPUT.MIN_SIZE_TEST = 600    # default 800\ncfg.INPUT.MAX_SIZE_TEST = 1000   # default 1333", Cost: "small objects are found less well"},
+		cause.Cure{Fix: "half_precision", Title: "Run it in 16 bit, without gradients", Kind: "python", Text: "with torch.no_grad(), torch.autocast(\"cuda\"):\n    outputs = model(inputs)   # your own call", Cost: "hardly any quality"},
+		cause.Cure{Fix: "use_smaller_model", Title: fewerDetections.Title, Told: fewerDetections.Told, Kind: fewerDetections.Kind, Text: fewerDetections.Text, Cost: fewerDetections.Cost}, freeOthers),
 }
 
 // retriedOf holds for a function of one of the names that went on on the CPU.
@@ -161,7 +118,15 @@ var timmCards = []cause.Card{
 	stepCard("timm/step", []string{"pytorch-image-models/", "in train_one_epoch"},
 		"`--batch-size` defaults to 128 images per GPU, in 32 bit without `--amp`. Images of 384 pixels need about three times the memory of 224 pixels.",
 		"More GPUs: `--batch-size` is per GPU.", "pytorch-image-models/train.py",
-		cause.Cure{Fix: "mixed_precision"}, cause.Cure{Fix: "lower_batch_size"}, cause.Cure{Fix: "gradient_checkpointing"}),
+		cause.Cure{Fix: "mixed_precision", If: when.Not(kit.Shows("--amp"))}, cause.Cure{Fix: "lower_batch_size", If: when.Not(one("-b", "--batch-size"))}, cause.Cure{Fix: "gradient_checkpointing", If: when.Not(kit.Shows("--grad-checkpointing"))},
+		cause.Cure{Fix: "lower_resolution"}),
+	evaluationCard("timm/validation", []string{"pytorch-image-models/", "in validate"},
+		"Validation runs beside weights and optimizer state, with `--validation-batch-size` images at once. By default that is the training batch size.",
+		"Gradient checkpointing: it only saves memory in training.", "pytorch-image-models/train.py",
+		cause.Cure{Fix: "lower_batch_size", Title: "Lower the validation batch size", Steps: func(c *ledger.Case) []step.Step {
+			return []step.Step{{Kind: "text", Text: "Add `--validation-batch-size " + halfOf(c, 16, "--validation-batch-size", "-vb", "--batch-size", "-b") + "` to your train.py command (validate.py: `-b`)."}}
+		}, Cost: "slower validation, same result"},
+		cause.Cure{Fix: "mixed_precision", If: when.Not(kit.Shows("--amp"))}, freeOthers, cause.Cure{Fix: "lower_resolution"}),
 }
 
 var detrCards = []cause.Card{
@@ -180,5 +145,12 @@ var detrCards = []cause.Card{
 	stepCard("detr/step", []string{"engine.py", "models/transformer.py", "models/backbone.py", "deformable_transformer.py"},
 		"Images of up to 1333 pixels are padded to the largest in the batch, and the encoder attends over all positions. So the largest images decide. `--batch_size` is per GPU.",
 		"", "detr/datasets/coco.py",
-		cause.Cure{Fix: "lower_batch_size"}, cause.Cure{Fix: "lower_resolution"}, cause.Cure{Fix: "use_smaller_model"}),
+		cause.Cure{Fix: "lower_batch_size"}, cause.Cure{Fix: "lower_resolution"}, cause.Cure{Fix: "use_smaller_model", If: when.Any(kit.Shows("--dilation", "resnet101"), when.Not(kit.Shows("--backbone")))},
+		cause.Cure{Fix: "mixed_precision", Title: "Train in 16 bit (autocast)", Kind: "text", Text: "In `train_one_epoch` of engine.py put `with torch.autocast(\"cuda\"):` around `outputs = model(samples)`, and use a GradScaler for the backward pass.", Cost: "usually none"}),
+	evaluationCard("detr/evaluation", []string{"engine.py", "in evaluate", "models/transformer.py", "models/backbone.py", "deformable_transformer.py"},
+		"Evaluation pads `--batch_size` images to the largest of them, at up to 1333 pixels. The encoder attends over all positions, so the largest images decide.",
+		"", "detr/main.py",
+		cause.Cure{Fix: "lower_batch_size", If: when.Not(one("batch_size")), Title: "Evaluate one image at a time (--batch_size 1)", Kind: "text", Text: "Set `--batch_size 1` in your command with `--eval`.", Cost: "slower; DC5 models even score better"},
+		cause.Cure{Fix: "lower_resolution", Title: "Use smaller images in the validation transforms", Kind: "text", Text: "In datasets/coco.py, `image_set == 'val'`: `T.RandomResize([640], max_size=1000)` instead of 800 and 1333.", Cost: "small objects are found less well"},
+		cause.Cure{Fix: "half_precision", Title: "Evaluate in 16 bit", Kind: "text", Text: "In `evaluate` of engine.py put `with torch.autocast(\"cuda\"):` around `outputs = model(samples)`.", Cost: "hardly any quality"}, freeOthers),
 }

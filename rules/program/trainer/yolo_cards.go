@@ -2,10 +2,13 @@ package trainer
 
 import (
 	"cmp"
+	"github.com/oomdoc/oomdoc/rules/program/trainer/kit"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/step"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 const (
@@ -37,6 +40,14 @@ var yolov5Cards = []cause.Card{
 		},
 		Sources: []string{"yolov5/utils/dataloaders.py"},
 	},
+	evaluationCard("yolov5/detect", []string{"detect.py", "yolov5/detect.py", "models/common.py"},
+		"detect.py takes one image or frame at a time. So its size (`--imgsz`) and the model decide; `--augment` adds larger copies of it.",
+		"A batch size: detect.py has none.", "yolov5/detect.py",
+		cause.Cure{Fix: "lower_resolution", Title: "Lower the image size (--imgsz)", Steps: func(c *ledger.Case) []step.Step {
+			return typed("detect.py", step.Change{Flag: "--imgsz", Value: halfOf(c, 640, "imgsz", "img", "img_size")}, step.Change{Flag: "--img", Drop: true}, step.Change{Flag: "--img-size", Drop: true}, step.Change{Flag: "--augment", Drop: true})(c)
+		}, Cost: "small objects are found less well"},
+		cause.Cure{Fix: "half_precision", If: when.Not(kit.Shows("--half")), Title: "Compute in 16 bit (--half)", Kind: "text", Text: "Add `--half` to your command.", Cost: "hardly any quality"},
+		cause.Cure{Fix: "use_smaller_model", Title: "Use a smaller model", Kind: "text", Text: "yolov5m for yolov5x, yolov5s for yolov5m. For small objects in large images cut the images into tiles of 1280 pixels instead.", Cost: "some accuracy"}, freeOthers),
 	stepCard("yolov5/step", []string{"yolov5/train.py", "models/yolo.py", "utils/loss.py"},
 		"Memory grows with the batch size, the square of the image size, and the model size (n, s, m, l, x). Mixed precision is already on.",
 		"`--workers` and `--cache`: they use system RAM.", "https://github.com/ultralytics/yolov5/issues/7879",
@@ -64,7 +75,7 @@ var ultralyticsCards = []cause.Card{
 		Cause: cause.OversizedAllocation, Weight: cause.Strong, Headline: "ran out of memory in the label assigner: probably an image with very many objects", Figures: crowd,
 		Means: "The assigner compares every grid point with every object: batch x objects in the FULLEST image x 8,400 points (at 640 pixels).[[ {asked} fits {objects} objects at batch {batch}.]] One crowded image is enough, so it can fail at any step.[[ Something outside this program also holds {outside}.]]",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Halve the batch size (batch)", Kind: "text", Text: "Set `batch=8` in `model.train(...)` or the `yolo` command (default 16). It halves this matrix and the activations.", Cost: "Slower; gradients are accumulated to 64 anyway."},
+			{Fix: "lower_batch_size", Title: "Halve the batch size (batch)", Steps: ultralyticsBatch, Cost: "Slower; gradients are accumulated to 64 anyway."},
 			{Fix: "upgrade_version", Title: "Update Ultralytics", Told: "Since 8.3.30 it retries on the CPU (slow). Releases since September 2026 need less memory and retry image by image on the GPU.", Kind: "shell", Text: "pip install --upgrade ultralytics", Cost: "Usually none."},
 			{Fix: "lower_resolution", Title: "Cut crowded images into tiles", Kind: "text", Text: "`wc -l labels/train/*.txt | sort -n | tail` lists the images with the most objects (one line each). Tile those, or lower `imgsz`: 416 has 42 % of the grid points of 640.", Cost: "Objects at the edges are cut."},
 		},
@@ -104,6 +115,18 @@ var ultralyticsCards = []cause.Card{
 		},
 		Sources: []string{"ultralytics/ultralytics/engine/trainer.py", "https://github.com/ultralytics/ultralytics/issues/7030"},
 	},
+	evaluationCard("ultralytics/export", []string{"engine/exporter.py"},
+		"Before it exports, it runs the model once with a batch of `batch` images of `imgsz` pixels in 32 bit. TensorRT then needs a workspace beside it.",
+		"`cache`, `workers`: they are about training.", "ultralytics/ultralytics/engine/exporter.py",
+		cause.Cure{Fix: "lower_batch_size", If: when.Not(one("batch")), Title: "Export with batch=1", Kind: "text", Text: "Pass `batch=1`, or add `dynamic=True` to choose the batch later.", Cost: "one image at a time"},
+		cause.Cure{Fix: "lower_resolution", Title: "Export for smaller images", Kind: "text", Text: "Halve `imgsz` (a multiple of 32).", Cost: "small objects are found less well"},
+		cause.Cure{Fix: "cpu_offload", Title: "ONNX, OpenVINO and others: export on the CPU", Kind: "text", Text: "Pass `device=\"cpu\"`. TensorRT (`format=engine`) needs the GPU: limit it with `workspace=2` (GiB).", Cost: "slower"}, freeOthers, cause.Cure{Fix: "use_smaller_model"}),
+	evaluationCard("ultralytics/predict", []string{"engine/predictor.py", "segment/predict.py", "in predict_cli"},
+		"Prediction takes `batch` images (default 1) of `imgsz` pixels at once. `retina_masks=True` makes every mask at the full size of the image.",
+		"`workers`, `cache` and `amp`: they are about training.", "ultralytics/ultralytics/engine/predictor.py",
+		cause.Cure{Fix: "lower_resolution", Title: "Lower the image size (imgsz), no retina_masks", Kind: "text", Text: "Halve `imgsz` (default 640), and remove `retina_masks=True`. For small objects in large images cut tiles instead.", Cost: "small objects are found less well"},
+		cause.Cure{Fix: "half_precision", If: when.Not(kit.Shows("half=True")), Title: "Compute in 16 bit (half=True)", Kind: "text", Text: "Pass `half=True` to `predict`.", Cost: "hardly any quality"},
+		cause.Cure{Fix: "lower_batch_size", If: when.Not(one("batch")), Title: "One image at a time, streamed", Kind: "text", Text: "Pass `batch=1, stream=True`, and keep no `result` objects.", Cost: "slower"}, freeOthers, cause.Cure{Fix: "use_smaller_model"}),
 	stepCard("ultralytics/step", []string{"ultralytics/engine/trainer.py", "ultralytics/nn/", "ultralytics/utils/loss.py"},
 		"Memory grows with `batch`, the square of `imgsz`, and the model size (n, s, m, l, x). Mixed precision is on by default. If the GPU_mem column jumped at one step, an image with very many objects is likely.",
 		"`workers` and `cache`: they use system RAM.", "ultralytics/ultralytics/engine/trainer.py",

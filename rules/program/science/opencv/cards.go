@@ -1,4 +1,5 @@
-package science
+// Package opencv knows what OpenCV says of memory.
+package opencv
 
 import (
 	"fmt"
@@ -12,9 +13,9 @@ import (
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
-// openCVCards are about OpenCV's memory: what its allocator in RAM was refused
+// Cards are about OpenCV's memory: what its allocator in RAM was refused
 // (alloc.cpp, a size in every version), and its OpenCL device.
-var openCVCards = []cause.Card{
+var Cards = []cause.Card{
 	{
 		ID: "opencv/one-picture", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"alloc.cpp"}, If: matrixOf(1, onePicture),
 		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "could not get even {asked} of RAM: it was full already",

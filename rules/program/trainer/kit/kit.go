@@ -1,7 +1,6 @@
-// Package trainer knows what people train PyTorch models with besides the
-// libraries for text: detectors, segmenters, speech, graphs, scenes, image
-// models, and the larger trainers of language models.
-package trainer
+// Package kit has what the literals of trainers share: steps from the reader's own
+// command, and cards on a step or an evaluation that did not fit.
+package kit
 
 import (
 	"strconv"
@@ -16,28 +15,28 @@ import (
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
-// spelling is how a program does a fix.
-type spelling = map[string]func(*ledger.Case) []step.Step
+// Spelling is how a program does a fix.
+type Spelling = map[string]func(*ledger.Case) []step.Step
 
 // DataAside is what programs share that keep pictures, cases or results in
 // system memory, where others would put layers of a model.
 var DataAside = program.Program{
-	Effects: map[string]func(*ledger.Case) *effect.Effect{"cpu_offload": noSum, "lower_context": noSum},
-	Checks:  map[string]string{"cpu_offload": "`nvidia-smi` while it runs: the peak is lower by about the size of what was moved.", "lower_context": stepChecked},
+	Effects: map[string]func(*ledger.Case) *effect.Effect{"cpu_offload": NoSum, "lower_context": NoSum},
+	Checks:  map[string]string{"cpu_offload": "`nvidia-smi` while it runs: the peak is lower by about the size of what was moved.", "lower_context": StepChecked},
 }
 
-const stepChecked = "The longest sample runs through; `nvidia-smi` then shows about 1 GiB of the card free."
+const StepChecked = "The longest sample runs through; `nvidia-smi` then shows about 1 GiB of the card free."
 
-// noSum: nothing can be computed from the message.
-func noSum(*ledger.Case) *effect.Effect { return nil }
+// NoSum: nothing can be computed from the message.
+func NoSum(*ledger.Case) *effect.Effect { return nil }
 
 // Vision is what all trainers for pictures and volumes share: models are small,
 // so that the work of a step is what fills a card.
 var Vision = program.Program{
 	Remedies: map[string][]cause.Remedy{
-		cause.Fragmentation:         inPieces,
-		cause.BatchTooLarge:         visionWork,
-		cause.TrainingStateTooLarge: visionWork,
+		cause.Fragmentation:         InPieces,
+		cause.BatchTooLarge:         VisionWork,
+		cause.TrainingStateTooLarge: VisionWork,
 		cause.ModelTooLarge: {
 			{Fix: "lower_batch_size", Fit: cause.Cures},
 			{Fix: "lower_resolution", Fit: cause.Cures},
@@ -65,15 +64,15 @@ var Vision = program.Program{
 	},
 }
 
-// inPieces is what helps where PyTorch's own reserve lies in pieces.
-var inPieces = []cause.Remedy{
+// InPieces is what helps where PyTorch's own reserve lies in pieces.
+var InPieces = []cause.Remedy{
 	{Fix: "expandable_segments", Fit: cause.Foremost, If: reader.HasExpandableSegments},
 	{Fix: "max_split_size", Fit: cause.Foremost, If: when.Not(reader.HasExpandableSegments)},
 	{Fix: "max_split_size", Fit: cause.Helps, If: reader.HasExpandableSegments},
 	{Fix: "lower_batch_size", Fit: cause.LastResort},
 }
 
-var visionWork = []cause.Remedy{
+var VisionWork = []cause.Remedy{
 	{Fix: "lower_batch_size", Fit: cause.Cures},
 	{Fix: "lower_resolution", Fit: cause.Helps},
 	{Fix: "mixed_precision", Fit: cause.Helps, If: (*ledger.Case).Training},
@@ -81,8 +80,8 @@ var visionWork = []cause.Remedy{
 	{Fix: "use_smaller_model", Fit: cause.LastResort},
 }
 
-// plainVision is that of programs without a setting for checkpoints.
-var plainVision = map[string][]cause.Remedy{
+// PlainVision is that of programs without a setting for checkpoints.
+var PlainVision = map[string][]cause.Remedy{
 	cause.BatchTooLarge:         withoutCheckpoints,
 	cause.TrainingStateTooLarge: withoutCheckpoints,
 }
@@ -96,7 +95,7 @@ var withoutCheckpoints = []cause.Remedy{
 
 // LanguageModels is what trainers of language models share.
 var LanguageModels = program.Program{
-	Checks: map[string]string{"lower_context": stepChecked},
+	Checks: map[string]string{"lower_context": StepChecked},
 	Titles: map[string]string{"lower_context": "Shorten the samples"},
 	Costs:  map[string]string{"lower_context": "what is cut off is not learned"},
 	Remedies: map[string][]cause.Remedy{
@@ -126,8 +125,8 @@ var LanguageModels = program.Program{
 	},
 }
 
-// halved is half of a setting of the log, else a start.
-func halved(c *ledger.Case, start string, names ...string) string {
+// Halved is half of a setting of the log, else a start.
+func Halved(c *ledger.Case, start string, names ...string) string {
 	s, _ := c.Setting(names...)
 	if n := step.Divided(s.Value, 2); n > 0 {
 		return strconv.Itoa(n)
@@ -135,12 +134,12 @@ func halved(c *ledger.Case, start string, names ...string) string {
 	return start
 }
 
-// say is a step in words.
-func say(text string) func(*ledger.Case) []step.Step { return step.Paste("text", text) }
+// Say is a step in words.
+func Say(text string) func(*ledger.Case) []step.Step { return step.Paste("text", text) }
 
-// told is a step with words before it, or behind it if it is words as well: what
+// Told is a step with words before it, or behind it if it is words as well: what
 // to do comes first.
-func told(text string, then func(*ledger.Case) []step.Step) func(*ledger.Case) []step.Step {
+func Told(text string, then func(*ledger.Case) []step.Step) func(*ledger.Case) []step.Step {
 	return func(c *ledger.Case) []step.Step {
 		steps, words := then(c), step.Step{Kind: "text", Text: text}
 		if steps[0].Kind == "text" {
@@ -150,12 +149,12 @@ func told(text string, then func(*ledger.Case) []step.Step) func(*ledger.Case) [
 	}
 }
 
-// config is a step in a program's file.
-func config(text string) func(*ledger.Case) []step.Step { return step.Paste("config", text) }
+// Config is a step in a program's file.
+func Config(text string) func(*ledger.Case) []step.Step { return step.Paste("config", text) }
 
-// typed is the command of the log with options changed, and words for a log
+// Typed is the command of the log with options changed, and words for a log
 // that shows none.
-func typed(script string, changes ...step.Change) func(*ledger.Case) []step.Step {
+func Typed(script string, changes ...step.Change) func(*ledger.Case) []step.Step {
 	return func(c *ledger.Case) []step.Step {
 		own := step.Typed(c, script)
 		if own == nil {
