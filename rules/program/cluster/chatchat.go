@@ -24,7 +24,7 @@ const notLoaded = "模型未成功加载"
 var Chatchat = program.Program{
 	Name: "langchain-chatchat", Shown: "Langchain-Chatchat", Work: "text-inference", Edits: "flags", Language: "python",
 	Proofs:  []string{"Langchain-Chatchat Configuration", "Langchain-Chatchat/", "langchain-ChatGLM/", notLoaded},
-	Sources: program.Sources{chatchatModels: "LLM_MODELS MODEL_PATH EMBEDDING_DEVICE HISTORY_LEN", chatchatWorkers: "load_8bit num_gpus max_gpu_memory", chatchatFirst: "LLM_MODEL"},
+	Sources: program.Sources{chatchatModels: "LLM_MODELS MODEL_PATH EMBEDDING_DEVICE EMBEDDING_MODEL HISTORY_LEN", chatchatWorkers: "load_8bit num_gpus max_gpu_memory", chatchatFirst: "LLM_MODEL", "Langchain-Chatchat/init_database.py": "--increament"},
 	Cards: []cause.Card{
 		{
 			ID: "langchain-chatchat/first", Kinds: fastchatCard, Said: []string{notLoaded}, Figures: chatchatFigures,
@@ -40,10 +40,23 @@ var Chatchat = program.Program{
 			Sources: []string{chatchatFirst, "ChatGLM-6B/README_en.md"},
 		},
 		{
+			ID: "langchain-chatchat/documents", Kinds: fastchatCard, Said: []string{"embeddings_api", "添加到向量库", "kb_doc_api", "kb_cache/", "docs2vs", "folder2db"}, Figures: chatchatFigures,
+			Cause: cause.BatchTooLarge, Weight: cause.Strong,
+			Headline: "ran out of GPU memory while adding documents to the knowledge base",
+			Means:    "The embedding model computes the pieces of a document on the GPU, beside {model}, which has taken its part already. It needed {asked} more.",
+			Not:      "A smaller LLM alone, if the GPU holds it now: the documents are what did not fit.",
+			Cures: []cause.Cure{
+				{Fix: "cpu_offload", Title: "Compute the embeddings on the CPU", Told: "In configs/model_config.py, then restart:", Kind: "config", Text: "EMBEDDING_DEVICE = \"cpu\"", Cost: "slower adding and search"},
+				{Fix: "use_smaller_model", Title: "Or use a smaller embedding model", Told: "Set `EMBEDDING_MODEL` there to `bge-small-zh-v1.5`: a tenth of bge-large. The knowledge base must be built again.", Cost: "slightly worse search"},
+				{Fix: "lower_batch_size", Title: "Or add the documents without the LLM", Told: "Stop Chatchat; in 0.2 this adds files of the content folder that are not in yet:", Kind: "shell", Text: "python init_database.py --increament", Cost: "no chat meanwhile"},
+			},
+			Sources: []string{chatchatModels, "Langchain-Chatchat/init_database.py"},
+		},
+		{
 			ID: "langchain-chatchat/load", Kinds: fastchatCard, Said: []string{"Loading the model ["}, Unsaid: []string{"POST /worker_generate_stream", "POST /chat/"}, Figures: chatchatFigures,
 			Cause: cause.ModelTooLarge, Weight: cause.Strong,
 			Headline: "did not load {model}[[: at 16 bit it does not fit in {too_small}]]",
-			Means:    "It was loading {model}, by default at 16 bit: 2 GB per billion parameters[[, here about {at16}]]. The embedding model takes about 1 GiB more if it is on the same GPU.",
+			Means:    "It was loading {model}[[, by default at 16 bit: {rate}]][[, here about {at16}]]. The embedding model takes about 1 GiB more if it is on the same GPU.",
 			Not:      "A smaller batch or a shorter conversation: you have not asked anything yet.",
 			Cures: []cause.Cure{
 				{Fix: "kill_stale_process", Title: "Check what else is on the GPU", If: chatchatFits, Told: "By its name the model should fit. Look for an earlier start, or a second model in `LLM_MODELS`: all of them are loaded.", Kind: "shell", Text: "nvidia-smi", Cost: "free"},
@@ -65,7 +78,7 @@ var Chatchat = program.Program{
 
 // How its settings are changed: files that are read at the start.
 var (
-	chatchatFourBit = cause.Cure{Fix: "use_lower_quant", Title: "Load a 4-bit version of the model", Cost: "slight loss of quality", Told: "It needs about 0.6 GB per billion parameters. In configs/model_config.py put the folder of its Int4 (GPTQ) version into `MODEL_PATH[\"llm_model\"]` and its name into `LLM_MODELS`."}
+	chatchatFourBit = cause.Cure{Fix: "use_lower_quant", If: func(c *ledger.Case) bool { return ledger.Quantised(c) == "" }, Title: "Load a 4-bit version of the model", Cost: "slight loss of quality", Told: "It needs about 0.6 GB per billion parameters. In configs/model_config.py put the folder of its Int4 (GPTQ) version into `MODEL_PATH[\"llm_model\"]` and its name into `LLM_MODELS`."}
 	chatchatEight   = cause.Cure{Fix: "load_in_8bit", Title: "Or load it in 8 bit", Cost: "slower", Told: "It needs half of 16 bit. In configs/server_config.py, `FSCHAT_MODEL_WORKERS`, below `\"default\"`:", Kind: "config", Text: "\"load_8bit\": True,"}
 	chatchatSplit   = cause.Cure{Fix: "multi_gpu", Title: "Or split it over two GPUs", Cost: "needs a second GPU", Told: "In configs/server_config.py, `FSCHAT_MODEL_WORKERS`, below `\"default\"`; leave a sixth of each GPU free:", Kind: "config", Text: "\"gpus\": \"0,1\", \"num_gpus\": 2, \"max_gpu_memory\": \"{each}GiB\","}
 	chatchatSearch  = cause.Cure{Fix: "cpu_offload", Title: "Move the embedding model to the CPU", Cost: "slower search", Told: "Set `EMBEDDING_DEVICE = \"cpu\"` in configs/model_config.py. That frees about 1 GiB with the large ones; alone it is not enough if the weights do not fit."}
@@ -75,12 +88,15 @@ var (
 // chatchatFigures are the model's name, its weights at 16 bit, and the card where
 // that is more than it has.
 func chatchatFigures(c *ledger.Case) map[string]string {
-	out := map[string]string{"model": "the model", "at16": "", "too_small": "", "each": "20"} // of 24
+	out := map[string]string{"rate": "2 GB per billion parameters", "model": "the model", "at16": "", "too_small": "", "each": "20"} // of 24
 	if total := ledger.SizeOf(c.F().Total); total > 0 {
 		out["each"] = strconv.FormatInt(max(1, total*5/6>>30), 10)
 	}
 	if c.Model != nil && c.Model.Name != "" {
 		out["model"] = c.Model.Name
+	}
+	if ledger.Quantised(c) != "" {
+		out["rate"] = ""
 	}
 	if w := chatchatWeights(c); w > 0 {
 		out["at16"] = units.Amount(w)

@@ -44,9 +44,10 @@ var NIM = program.Program{
 	Like:    []*program.Program{&server.VLLM},
 	Sources: program.Sources{"https://docs.nvidia.com/nim/large-language-models/latest/configuration.html": "NIM_KVCACHE_PERCENT NIM_MAX_MODEL_LEN NIM_MAX_NUM_SEQS NIM_MODEL_PROFILE"},
 	Steps: steps{
-		"use_lower_quant": text("Run `list-model-profiles` in the container and choose an FP8 or smaller profile that it calls compatible: `-e NIM_MODEL_PROFILE=ID` (ID: the long number beside it)."),
-		"multi_gpu":       text("Run `list-model-profiles` in the container and choose a profile with `tp2` or more: `-e NIM_MODEL_PROFILE=ID` (ID: the long number beside it); give the container that many GPUs."),
-		"upgrade_version": text("Pull a newer tag of the same NIM from nvcr.io."),
+		"use_lower_quant":   text("Run `list-model-profiles` in the container and choose an FP8 or smaller profile that it calls compatible: `-e NIM_MODEL_PROFILE=ID` (ID: the long number beside it)."),
+		"multi_gpu":         text("Run `list-model-profiles` in the container and choose a profile with `tp2` or more: `-e NIM_MODEL_PROFILE=ID` (ID: the long number beside it); give the container that many GPUs."),
+		"quantize_kv_cache": text("Run `list-model-profiles` in the container: an FP8 profile has smaller weights, and with TensorRT-LLM often an 8-bit KV cache too. Choose one with `-e NIM_MODEL_PROFILE=ID`."),
+		"upgrade_version":   text("Pull a newer tag of the same NIM from nvcr.io."),
 	},
 }
 

@@ -68,7 +68,7 @@ func fastchatWeights(c *ledger.Case) map[string]string {
 
 // fastchatCards are FastChat's, whose workers run Transformers.
 var fastchatCards = []cause.Card{
-	fastchatTrain,
+	fastchatSave, fastchatTrain,
 	{
 		ID: "fastchat/ram", Kinds: killed, If: func(c *ledger.Case) bool { return c.Root(killed...) && c.In("fastchat") },
 		Cause: cause.HostMemory, Weight: cause.Decisive,
@@ -83,6 +83,7 @@ var fastchatCards = []cause.Card{
 		},
 		Sources: []string{"https://github.com/lm-sys/FastChat#cpu-only", "https://github.com/lm-sys/FastChat/blob/main/fastchat/model/compression.py"},
 	},
+	fastchatEight,
 	{
 		ID: "fastchat/cli", Kinds: fastchatCard, Said: []string{"fastchat.serve.cli", "fastchat/serve/cli.py"}, If: when.All(ledger.FillsAlone, when.Not(when.In("load"))), Figures: fastchatShare,
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
@@ -123,16 +124,75 @@ var fastchatCards = []cause.Card{
 	},
 }
 
+// inEight: the weights are at 8 bit or fewer by an option or by the name.
+func inEight(c *ledger.Case) bool {
+	_, set := c.Setting("load_8bit")
+	return set && !when.Set("load_8bit", "False")(c) || ledger.Quantised(c) != ""
+}
+
+// fastchatEight is a worker whose weights are small already.
+var fastchatEight = cause.Card{
+	ID: "fastchat/small-weights", Kinds: fastchatCard, If: when.All(inEight, when.Not(when.In("load"))), Unsaid: []string{"fastchat/train/"},
+	Figures: func(c *ledger.Case) map[string]string {
+		n := fastchatShare(c)
+		if n["full"] = ""; ledger.IntSetting(c, "num_gpus") > 1 {
+			n["full"] = n["each"] + "GiB"
+		}
+		return n
+	},
+	Cause: cause.ContextTooLong, Weight: cause.Strong,
+	Headline: "ran out of GPU memory on a request",
+	Means:    "The weights are at 8 bit or fewer already. What grew is the KV cache: each running conversation has one, it grows with every token, and nothing limits it.",
+	Not:      "`--load-8bit`: it is in use, or the checkpoint has fewer bits.",
+	Cures: []cause.Cure{
+		{Fix: "balance_split", If: func(c *ledger.Case) bool { return ledger.IntSetting(c, "num_gpus") > 1 }, Title: "Limit the weights on each GPU", Told: "`--max-gpu-memory` counts only weights; a third of the GPU should stay free for the KV cache. Instead of your value:", Kind: "config", Text: "--max-gpu-memory {each}GiB", Cost: "the other GPUs take the rest"},
+		{Fix: "lower_context", Title: "Shorten the conversations", Told: "Lower `max_tokens` (`max_new_tokens`) in the client and start a new conversation. `!!reset` does that in the command-line chat.", Cost: "the history is lost"},
+		{Fix: "lower_parallel", If: when.Not(when.Set("limit_worker_concurrency", "1")), Title: "With several users, answer one request at a time", Told: "By default five are answered together. Add to the worker:", Kind: "config", Text: "--limit-worker-concurrency 1", Cost: "others wait"},
+		{Fix: "use_lower_quant", Title: "Or use `vllm_worker` with an AWQ model", Told: "4 bit is half of 8, and its KV cache has a fixed size.", Cost: "another worker"},
+	},
+	Sources: []string{"https://github.com/lm-sys/FastChat/blob/main/fastchat/serve/model_worker.py", "https://github.com/lm-sys/FastChat/blob/main/fastchat/model/model_adapter.py"},
+}
+
+// fastchatSave is the end of a training under FSDP.
+var fastchatSave = cause.Card{
+	ID: "fastchat/train-save", Kinds: fastchatCard, Said: []string{"safe_save_model_for_hf_trainer", "trainer_save_model_safe", "_full_post_state_dict_hook", "in _save_checkpoint", "in _unflatten_as_full_params"}, If: func(c *ledger.Case) bool { return c.Near("fastchat/train/") },
+	Cause: cause.TrainingStateTooLarge, Weight: cause.Strong,
+	Headline: "ran out of GPU memory while saving the model",
+	Means:    "The training itself fitted. To save, FSDP gathers the whole model on the GPU from the shards of all GPUs, and {asked} more did not fit.",
+	Not:      "A smaller batch: nothing is trained in this step.",
+	Cures: []cause.Cure{
+		{Fix: "cpu_offload", Title: "Gather the weights in system RAM", Told: "In the `train.py` of the traceback, around the saving (`FSDP`, `StateDictType`, `FullStateDictConfig` from torch.distributed.fsdp):", Kind: "python", Text: "policy = FullStateDictConfig(offload_to_cpu=True, rank0_only=True)\nwith FSDP.state_dict_type(trainer.model, StateDictType.FULL_STATE_DICT, policy):\n    trainer.save_model()", Cost: "RAM for the whole model"},
+		{Fix: "upgrade_version", Title: "Or use `train_mem.py` of the newest FastChat", Told: "With current transformers and accelerate `trainer.save_model()` does it that way. `git pull`, then resume from the last checkpoint.", Cost: "an update to test"},
+		{Fix: "shard_training", Title: "Or train with DeepSpeed instead", Told: "It gathers one layer after another for the file: `--deepspeed playground/deepspeed_config_s3.json` instead of the `--fsdp` options.", Cost: "another set-up"},
+	},
+	Sources: []string{"https://github.com/lm-sys/FastChat/blob/main/fastchat/train/train.py", "torch/distributed/fsdp/_state_dict_utils.py"},
+}
+
+// fastchatLeast: the batch of each card is one already.
+func fastchatLeast(c *ledger.Case) bool {
+	return ledger.IntSetting(c, "per_device_train_batch_size") == 1
+}
+
+// fastchatLength is half of the texts' length, 1024 where the log shows none.
+func fastchatLength(c *ledger.Case) map[string]string {
+	n := ledger.IntSetting(c, "model_max_length")
+	if n <= 1 {
+		n = 2048
+	}
+	return map[string]string{"half_length": strconv.Itoa(n / 2)}
+}
+
 // fastchatTrain is FastChat's own training of a model.
 var fastchatTrain = cause.Card{
-	ID: "fastchat/train", Kinds: fastchatCard, Said: []string{"fastchat/train/"},
+	ID: "fastchat/train", Kinds: fastchatCard, Said: []string{"fastchat/train/"}, Figures: fastchatLength,
 	Cause: cause.BatchTooLarge, Weight: cause.Strong,
 	Headline: "ran out of GPU memory in training",
 	Means:    "Full training needs about 16 bytes per parameter for weights, gradients and optimizer state: 112 GB for 7 billion, divided among the GPUs with FSDP or ZeRO-3. The activations of a batch come on top.",
 	Cures: []cause.Cure{
-		{Fix: "lower_batch_size", Title: "Lower the batch size first", Told: "More gradient accumulation gives the same result. Instead of your values:", Kind: "config", Text: "--per_device_train_batch_size 1 --gradient_accumulation_steps 16 --gradient_checkpointing True --model_max_length 1024", Cost: "slower; longer texts are cut"},
-		{Fix: "use_lora", Title: "Or train with LoRA at 4 bit", Told: "Use `fastchat/train/train_lora.py` with `--q_lora True --deepspeed playground/deepspeed_config_s2.json`. A 7B model then fits in 16 to 24 GB.", Cost: "trains an adapter, not the full weights"},
-		{Fix: "shard_training", Title: "Or shard it over the GPUs", Told: "Use `--fsdp \"full_shard auto_wrap offload\" --fsdp_transformer_layer_cls_to_wrap LlamaDecoderLayer`, or `--deepspeed playground/deepspeed_config_s3.json`.", Cost: "slower"},
+		{Fix: "lower_batch_size", If: when.Not(fastchatLeast), Title: "Lower the batch size first", Told: "More gradient accumulation gives the same result. Instead of your values:", Kind: "config", Text: "--per_device_train_batch_size 1 --gradient_accumulation_steps 16 --gradient_checkpointing True --model_max_length 1024", Cost: "slower; longer texts are cut"},
+		{Fix: "lower_context", If: fastchatLeast, Title: "Shorten the texts", Told: "The batch is 1 already. Instead of your value:", Kind: "config", Text: "--model_max_length {half_length}", Cost: "longer texts are cut"},
+		{Fix: "use_lora", Title: "Train with LoRA at 4 bit", Told: "Use `fastchat/train/train_lora.py` with `--q_lora True --deepspeed playground/deepspeed_config_s2.json`. A 7B model then fits in 16 to 24 GB.", Cost: "trains an adapter, not the full weights"},
+		{Fix: "shard_training", If: ledger.ManyCards, Title: "Keep the shards of FSDP in system RAM", Told: "Use `--fsdp \"full_shard auto_wrap offload\" --fsdp_transformer_layer_cls_to_wrap LlamaDecoderLayer`, or `--deepspeed playground/deepspeed_config_s3.json`.", Cost: "slower"},
 	},
 	Sources: []string{"https://github.com/lm-sys/FastChat/blob/main/fastchat/train/train_lora.py", "https://github.com/lm-sys/FastChat/blob/main/docs/training.md"},
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/step"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 // NanoVLLM is a small engine in the manner of vLLM, which people read and
@@ -27,6 +28,19 @@ var NanoVLLM = program.Program{
 	},
 	Sources: program.Sources{"nanovllm/config.py": "max_model_len max_num_batched_tokens max_num_seqs gpu_memory_utilization enforce_eager tensor_parallel_size", "nanovllm/models/qwen3.py": "mlp"},
 	Cards: []cause.Card{{
+		ID: "nano-vllm/sampler", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"nanovllm/layers/sampler.py", "self.sampler("},
+		Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		Headline: "ran out of GPU memory while choosing the next tokens",
+		Means:    "The KV cache takes `gpu_memory_utilization` of the GPU (0.9 by default) less the weights. Beside it, the sampler needs a row of the whole vocabulary at 32 bit for every running request, up to `max_num_seqs` (512 by default): 0.6 MB each with 150,000 words, and copies of it.",
+		Not:      "A shorter prompt: it counts one row for each request.",
+		Cures: []cause.Cure{
+			{Fix: "lower_max_num_seqs", Title: "Lower `max_num_seqs`", Cost: "more requests wait", Own: true},
+			{Fix: "lower_gpu_memory_utilization", Title: "Or lower `gpu_memory_utilization`", Told: "The desktop and other programs count too.", Cost: "a smaller KV cache", Own: true},
+			{Fix: "enforce_eager", If: when.Not(when.Set("enforce_eager", "True")), Title: "Or turn off CUDA graphs", Cost: "slower tokens", Own: true},
+			{Fix: "use_smaller_model", Title: "Or use a smaller model", Told: "nano-vllm itself does not load quantised checkpoints.", Cost: "lower quality"},
+		},
+		Sources: []string{"nanovllm/config.py", "nanovllm/layers/sampler.py", "nanovllm/engine/model_runner.py"},
+	}, {
 		ID: "nano-vllm/prefill", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"prefill", "layer.mlp(", "self.gate_up_proj(", "self.mlp("}, Figures: promptFigures,
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of GPU memory while computing a prompt",

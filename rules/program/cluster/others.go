@@ -1,11 +1,14 @@
 package cluster
 
 import (
+	"strconv"
+
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/step"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 // LiteLLM is a gateway: the memory is that of a server behind it.
@@ -39,6 +42,7 @@ var Exo = program.Program{
 		"lower_context":     text("Start a new chat: the KV cache of a long one grows on every machine."),
 		"upgrade_version":   text("`git pull` in exo's folder on every machine, so that all run the same version."),
 	},
+	Cards: exoCards,
 	Remedies: map[string][]cause.Remedy{
 		cause.ModelTooLarge: {{Fix: "use_lower_quant", Fit: cause.Cures}, {Fix: "multi_gpu", Fit: cause.Cures}, {Fix: "close_other_apps", Fit: cause.Helps}, {Fix: "use_smaller_model", Fit: cause.Helps}},
 	},
@@ -55,6 +59,7 @@ var Petals = program.Program{
 		"use_lower_quant":  text("Start the server with `--quant_type nf4`."),
 		"upgrade_version":  step.Paste("shell", "pip install -U git+https://github.com/bigscience-workshop/petals"),
 	},
+	Cards: petalsCards,
 	Remedies: map[string][]cause.Remedy{
 		cause.ModelTooLarge: {{Fix: "fewer_gpu_layers", Fit: cause.Cures}, {Fix: "use_lower_quant", Fit: cause.Helps}, {Fix: "lower_context", Fit: cause.Helps}},
 		cause.BatchTooLarge: {{Fix: "fewer_gpu_layers", Fit: cause.Cures}, {Fix: "lower_context", Fit: cause.Helps}},
@@ -103,4 +108,43 @@ var liteLLMCards = []cause.Card{{
 		{Fix: "lower_context", Title: "Limit what a request may ask for", Told: "For Ollama set `num_ctx: 8192` too. Also under `litellm_params`:", Kind: "config", Text: "max_tokens: 1024", Cost: "shorter answers"},
 	},
 	Sources: []string{"https://github.com/BerriAI/litellm/blob/main/litellm/exceptions.py", "https://docs.litellm.ai/docs/proxy/configs"},
+}}
+
+// exoCards are of a machine that takes part in exo.
+var exoCards = []cause.Card{{
+	ID: "exo/metal", Kinds: []fact.Kind{fact.MetalMemory}, Said: []string{"processing tensor for shard Shard(", "exo/inference/", "exo/worker/"},
+	Cause: cause.ModelTooLarge, Weight: cause.Strong,
+	Headline: "ran out of memory on this Mac: its part of the model is too large",
+	Means:    "exo gives each machine a part of the layers, and loads it with the first prompt. macOS lets the GPU use only two thirds to three quarters of the RAM. This machine's part, with its KV cache, is more. If earlier prompts ran, a long chat has grown too large.",
+	Not:      "Free disk space, or another port: it is the GPU's part of the RAM.",
+	Cures: []cause.Cure{
+		{Fix: "multi_gpu", Title: "Start exo on one more machine", Told: "In the same network, with the same version: the layers are then divided again, by memory. 4 bit needs about 0.6 GB per billion parameters in all.", Cost: "another machine"},
+		{Fix: "raise_memory_limit", Title: "Let the GPU use more of the RAM", Told: "macOS 14 and later. This is four fifths of it, until the next restart:", Kind: "shell", Text: "sudo sysctl iogpu.wired_limit_mb=$(( $(sysctl -n hw.memsize) / 1048576 * 4 / 5 ))", Cost: "less for other programs"},
+		{Fix: "use_smaller_model", Title: "Or use a smaller model, or one with fewer bits", Cost: "lower quality", Own: true},
+		{Fix: "lower_context", Title: "If earlier prompts ran, start a new chat", Cost: "the history is lost"},
+	},
+	Sources: []string{"https://github.com/exo-explore/exo/blob/main/README.md"},
+}}
+
+// petalsCards are of a server of Petals.
+var petalsCards = []cause.Card{{
+	ID: "petals/server", Kinds: []fact.Kind{fact.TorchAlloc}, If: func(c *ledger.Case) bool { return c.Near("petals/server/", "petals.server") && ledger.FillsAlone(c) },
+	Figures: func(c *ledger.Case) map[string]string {
+		out := map[string]string{"blocks": "4", "blocks_now": "Without it Petals fills the GPU. Begin with a few:"}
+		if n := ledger.IntSetting(c, "num_blocks"); n > 1 {
+			out["blocks"], out["blocks_now"] = strconv.Itoa(max(1, n*3/4)), "Instead of "+strconv.Itoa(n)+":"
+		}
+		return out
+	},
+	Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
+	Headline: "filled the GPU with blocks of the model and left too little for requests",
+	Means:    "It holds {mine} of {total}: the blocks that it serves and the KV cache of all clients. What a request computes has only the rest, and {asked} more did not fit.",
+	Not:      "PyTorch's allocator settings: the memory is in use.",
+	Cures: []cause.Cure{
+		{Fix: "fewer_gpu_layers", Title: "Serve fewer blocks (`--num_blocks`)", Told: "{blocks_now}", Kind: "config", Text: "--num_blocks {blocks}", Cost: "you serve less of the model"},
+		{Fix: "lower_context", If: func(c *ledger.Case) bool { n := ledger.IntSetting(c, "attn_cache_tokens"); return n == 0 || n > 4096 }, Title: "Or make the clients' KV cache smaller", Kind: "config", Text: "--attn_cache_tokens 4096", Cost: "fewer clients at a time"},
+		{Fix: "use_lower_quant", If: when.Not(when.Set("quant_type", "nf4")), Title: "Or keep the blocks at 4 bit", Kind: "config", Text: "--quant_type nf4", Cost: "slight loss of quality"},
+		{Fix: "kill_stale_process", Title: "Check what else is on the GPU", Kind: "shell", Text: look, Cost: "free"},
+	},
+	Sources: []string{"petals/src/petals/cli/run_server.py", "https://github.com/bigscience-workshop/petals/blob/main/src/petals/server/server.py"},
 }}

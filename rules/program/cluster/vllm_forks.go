@@ -32,7 +32,7 @@ var VLLMAscend = program.Program{
 var VLLMGaudi = program.Program{
 	Name: "vllm-gaudi", Shown: "vLLM on Gaudi", Work: "text-inference", Edits: "flags", Language: "python",
 	Commands: []string{"hl-smi"},
-	Proofs:   []string{"vllm_gaudi/", "vllm/worker/hpu_", "vllm-gaudi/", "vllm/worker/habana_"},
+	Proofs:   []string{"vllm_gaudi/", "vllm/worker/hpu_", "vllm-gaudi/", "vllm/worker/habana_", "hpu_model_runner.py:", "hpu_worker.py:", "habana_model_runner.py:"},
 	Like:     []*program.Program{&server.VLLM},
 	Sources: program.Sources{
 		"vllm-gaudi/docs/configuration/env_variables.md": "VLLM_GRAPH_RESERVED_MEM VLLM_PROMPT_BS_BUCKET_MAX VLLM_SKIP_WARMUP", "habana": "HABANA_VISIBLE_DEVICES",

@@ -155,7 +155,7 @@ var sglangMoreCards = []cause.Card{
 		Sources: []string{sglangCode + "managers/schedule_batch.py", sglangTuning},
 	},
 	{
-		ID: "sglang/logprobs", Kinds: onCard, Said: []string{"in get_token_logprobs", "in compute_temp_top_p_normalized_logprobs", "in process_input_logprobs"}, If: sglangCard,
+		ID: "sglang/logprobs", Kinds: onCard, Said: []string{"in get_token_logprobs", "in compute_temp_top_p_normalized_logprobs", "in process_input_logprobs", "input_logprobs = torch.", "all_logprobs = torch."}, If: sglangCard,
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of GPU memory while computing log-probabilities of a prompt",
 		Means:    "A request asked for log-probabilities of its prompt. SGLang then computes scores of the whole vocabulary for every prompt token of a chunk: {asked} was needed, {room} was left. Normally it does so only for the last token.",
@@ -212,8 +212,8 @@ var sglangMoreCards = []cause.Card{
 		Not:      "A smaller `--chunked-prefill-size`: it saves only GPU memory.",
 		Cures: []cause.Cure{
 			{Fix: "raise_memory_limit", Title: "Check the kernel's log: was it a limit or the whole machine?", Told: "\"Memory cgroup\" means a container's limit: raise it (`docker run --memory`, in Kubernetes `resources.limits.memory`). Otherwise the machine was full: end large programs or add swap.", Kind: "shell", Text: "sudo dmesg -T | grep -i 'killed process' | tail -4", Cost: "the check is free"},
-			{Fix: "lower_mem_fraction", Title: "If CPU and GPU share memory, lower `--mem-fraction-static`", Told: "Leave at least 10 GB for the system and compilers.", Own: true, Cost: "a smaller KV cache"},
-			{Fix: "lower_swap_space", Title: "Leave out `--cpu-offload-gb` and `--enable-hierarchical-cache`", Told: "Use a checkpoint in `.safetensors` files: `.bin` files are read whole by every process.", Cost: "more must fit on the GPU"},
+			{Fix: "lower_mem_fraction", If: func(c *ledger.Case) bool { return ledger.IntSetting(c, "tp_size", "tp") < 2 }, Title: "If CPU and GPU share memory, lower `--mem-fraction-static`", Told: "Leave at least 10 GB for the system and compilers.", Own: true, Cost: "a smaller KV cache"},
+			{Fix: "lower_swap_space", If: when.Not(when.Set("cpu_offload_gb", "0")), Title: "Leave out `--cpu-offload-gb` and `--enable-hierarchical-cache`", Told: "Use a checkpoint in `.safetensors` files: `.bin` files are read whole by every process.", Cost: "more must fit on the GPU"},
 			{Fix: "add_swap", Title: "Or add swap space while it loads", Cost: "disk"},
 		},
 		Sources: []string{sglangCode + "server_args.py", sglangCode + "model_loader/loader.py", sglangCode + "mem_cache/memory_pool_host.py"},

@@ -3,7 +3,7 @@ package engine
 import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/program"
-	"github.com/oomdoc/oomdoc/rules/step"
+	"github.com/oomdoc/oomdoc/rules/program/engine/small"
 )
 
 // TEI is Text Embeddings Inference. Its memory follows the tokens of one batch.
@@ -29,23 +29,5 @@ var TEI = program.Program{
 	Cards: teiCards,
 }
 
-// Infinity is michaelfeil's server for embeddings and rerankers, on PyTorch.
-var Infinity = program.Program{
-	Name: "infinity", Shown: "Infinity", Work: "embedding", Edits: "flags", Language: "python",
-	Proofs:  []string{"infinity_emb/", "infinity_emb "},
-	Sources: program.Sources{"infinity/libs/infinity_emb/infinity_emb/cli.py": "--batch-size --device --device-id --dtype --model-id --no-bettertransformer --no-model-warmup"},
-	Steps: steps{
-		"lower_batch_size":  text("Start it with `--batch-size 8` (the default is 32): that many texts are computed at once, also in the warm-up at start."),
-		"half_precision":    text("Start it with `--dtype float16`, if you set `float32`: since late 2024 it uses 16 bit on a GPU by default."),
-		"select_gpu":        text("Start it with `--device cuda --device-id 1`, the number of a free GPU."),
-		"lower_context":     text("Send shorter pieces of text, 512 to 1024 tokens each."),
-		"use_smaller_model": text("Choose a smaller model with `--model-id`: a decoder of 7 billion parameters such as NV-Embed needs ten times what a BERT does."),
-		"cpu_offload":       text("Or run it on the CPU: `--device cpu`."),
-		"upgrade_version":   step.Paste("shell", "pip install -U infinity-emb"),
-	},
-	Remedies: map[string][]cause.Remedy{
-		cause.BatchTooLarge: {{Fix: "lower_batch_size", Fit: cause.Foremost}, {Fix: "lower_context", Fit: cause.Helps}, {Fix: "half_precision", Fit: cause.Helps}, {Fix: "use_smaller_model", Fit: cause.MayHelp}},
-		cause.ModelTooLarge: {{Fix: "half_precision", Fit: cause.Cures}, {Fix: "use_smaller_model", Fit: cause.Cures}, {Fix: "select_gpu", Fit: cause.Helps}, {Fix: "lower_batch_size", Fit: cause.MayHelp}},
-	},
-	Cards: infinityCards,
-}
+// Infinity is michaelfeil's server for embeddings and rerankers.
+var Infinity = small.Infinity

@@ -120,7 +120,7 @@ var (
 		Fix: "use_lower_quant", Title: "Load 4-bit weights", Told: "They are about a quarter of 16 bit. Use an AWQ or GPTQ checkpoint from huggingface.co (`--model-format awq` or `gptq`), or make one with `lmdeploy lite auto_awq`.",
 		Cost: "slight loss of quality",
 	})
-	lmdeploySplit = inLMDeploy("multi_gpu", "Split it over two GPUs", "tp=2", "--tp 2", "needs a second GPU")
+	lmdeploySplit = where(when.Not((*ledger.Case).Windows), inLMDeploy("multi_gpu", "Split it over two GPUs", "tp=2", "--tp 2", "needs a second GPU")) // its build for Windows has no NCCL
 	// lmdeployFree is for boards on which card and system share one memory, too.
 	lmdeployFree  = cause.Cure{Fix: "close_other_apps", Title: "Check what is on the GPU before the start", Told: "Use `nvidia-smi`, on a Jetson `free -h`. End other engines, and close desktop and browser.", Cost: "free"}
 	lmdeployTorch = cause.Cure{Fix: "upgrade_version", Title: "Or use the PyTorch engine", Told: "Use `--backend pytorch` instead of TurboMind (without `--model-format`). Some boards and models need it.", Cost: "slower"}

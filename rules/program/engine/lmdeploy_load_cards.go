@@ -18,6 +18,17 @@ const lmdeployExecutor = "https://github.com/InternLM/lmdeploy/blob/main/lmdeplo
 // lmdeployServer edits a command of LMDeploy's, or says what to add to it.
 var lmdeployServer = launch.Server{Command: "lmdeploy_command", Start: "lmdeploy serve api_server"}
 
+// lmdeploySamples are halves of the samples' length and number.
+func lmdeploySamples(c *ledger.Case) map[string]string {
+	half := func(name string, most int) string {
+		if n := ledger.IntSetting(c, name); n > 1 && n <= most {
+			return strconv.Itoa(n / 2)
+		}
+		return strconv.Itoa(most)
+	}
+	return map[string]string{"shorter": half("calib_seqlen", 1024), "fewer": half("calib_samples", 64)}
+}
+
 // inLMDeploy is how its settings are written, in a program and on a command
 // line.
 func inLMDeploy(fix, title, python, flags, cost string) cause.Cure {
@@ -93,13 +104,13 @@ var lmdeployLoadCards = []cause.Card{
 		Sources: []string{lmdeployExecutor},
 	},
 	{
-		ID: "lmdeploy/vision", Kinds: onCard, Said: []string{"lmdeploy/vl/", "serve/vl_async_engine.py"},
+		ID: "lmdeploy/vision", Kinds: onCard, Said: []string{"lmdeploy/vl/", "serve/vl_async_engine.py"}, Figures: lmdeploySet,
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
 		Headline: "ran out of GPU memory while reading an image",
-		Means:    "The image part runs beside the engine, whose weights and KV cache (0.8 of what was free, by default) were already in place. Large images are cut into tiles, and each tile counts.",
+		Means:    "The image part runs beside the engine, whose weights and KV cache (its share of what was free: {share_here}) were already in place. Large images are cut into tiles, and each tile counts.",
 		Not:      "A shorter `session_len`: the KV cache takes its share at any length.",
 		Cures: []cause.Cure{
-			inLMDeploy("lower_mem_fraction", "Give the KV cache a smaller share", "cache_max_entry_count=0.3", "--cache-max-entry-count 0.3", "fewer tokens at a time"),
+			where(when.Not(shareBelow(0.31)), inLMDeploy("lower_mem_fraction", "Give the KV cache a smaller share", "cache_max_entry_count=0.3", "--cache-max-entry-count 0.3", "fewer tokens at a time")),
 			{Fix: "lower_resolution", Title: "Send smaller or fewer images", Told: "Halve the width and height. For InternVL limit the tiles in the message: `\"max_dynamic_patch\": 4` beside `url`.", Cost: "less fine detail"},
 			lmdeployQuant,
 			{Fix: "lower_batch_size", Title: "Read one image at a time", Told: "Set `--vision-max-batch-size 1`, the default, or in Python `VisionConfig(max_batch_size=1)`.", Cost: "slower"},
@@ -107,15 +118,15 @@ var lmdeployLoadCards = []cause.Card{
 		Sources: []string{"https://github.com/InternLM/lmdeploy/blob/main/lmdeploy/vl/engine.py", "https://github.com/InternLM/lmdeploy/blob/main/docs/en/multi_modal/internvl.md", lmdeployMessages},
 	},
 	{
-		ID: "lmdeploy/calibrate", Kinds: onCard, Said: []string{"lmdeploy/lite/"},
+		ID: "lmdeploy/calibrate", Kinds: onCard, Said: []string{"lmdeploy/lite/"}, Figures: lmdeploySamples,
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of GPU memory while quantising a model",
 		Means:    "`lmdeploy lite` runs sample texts through the 16-bit model, layer by layer. The samples' data and one layer are on the GPU at the same time. That grows with `--batch-size` and `--calib-seqlen`.",
 		Not:      "`--cache-max-entry-count`: it is only for serving.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Use smaller samples", Told: "Instead of your values; the defaults are 1 and 2048:", Kind: "config", Text: "--batch-size 1 --calib-seqlen 1024", Cost: "slower, slightly less accurate"},
-			{Fix: "use_lower_quant", Title: "Or use a checkpoint that is already 4 bit", Told: "Search the model's name with AWQ or GPTQ on huggingface.co, then use `--model-format awq` or `gptq`.", Cost: "a download"},
-			{Fix: "chunked_prefill", Title: "Or fewer samples", Told: "The default is 128:", Kind: "config", Text: "--calib-samples 64", Cost: "a little quality"},
+			{Fix: "lower_context", Title: "Use smaller samples", Told: "Instead of your values; the defaults are 1 and 2048:", Kind: "config", Text: "--batch-size 1 --calib-seqlen {shorter}", Cost: "slower, slightly less accurate"},
+			{Fix: "use_lower_quant", Title: "Use a checkpoint that is already 4 bit", Told: "Search the model's name with AWQ or GPTQ on huggingface.co, then use `--model-format awq` or `gptq`.", Cost: "a download"},
+			{Fix: "chunked_prefill", Title: "Or fewer samples", Told: "The default is 128:", Kind: "config", Text: "--calib-samples {fewer}", Cost: "a little quality"},
 			lmdeployLook,
 		},
 		Sources: []string{"https://github.com/InternLM/lmdeploy/blob/main/lmdeploy/cli/lite.py", "https://github.com/InternLM/lmdeploy/blob/main/lmdeploy/lite/quantization/calibration.py"},

@@ -3,6 +3,7 @@ package engine
 import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/engine/small"
 )
 
 // MistralRs is mistral.rs, on candle.
@@ -33,21 +34,4 @@ var MistralRs = program.Program{
 }
 
 // VLLMRs is vllm.rs, a server in Rust on candle; it is no part of vLLM.
-var VLLMRs = program.Program{
-	Name: "vllm.rs", Work: "text-inference", Edits: "flags", Language: "rust",
-	Proofs:  []string{"vllm_rs::", "attention_rs::", "vllm_rs.server", "target/release/vllm-rs"},
-	Sources: program.Sources{"vllm.rs/src/server/mod.rs": "--fp8-kvcache --isq --kv-fraction --max-model-len --max-num-seqs", "vllm.rs/ReadMe.md": "--features --release"},
-	Steps: steps{
-		"lower_mem_fraction": text("Give the KV cache a smaller share: `--kv-fraction 0.4` instead of `--max-model-len` (late November 2025 and later)."),
-		"lower_context":      text("Start it with a lower `--max-model-len`: half of the current value."),
-		"lower_max_num_seqs": text("Serve fewer requests at a time: `--max-num-seqs 1`, with a `--max-model-len` (without one newer versions choose both)."),
-		"use_lower_quant":    text("Quantise it while it loads: `--isq q4k`, or load a GGUF with fewer bits (`--f`)."),
-		"upgrade_version":    text("Update vllm.rs: `git pull` and build again, or `pip install -U vllm_rs`."),
-	},
-	Remedies: map[string][]cause.Remedy{
-		cause.ModelTooLarge:  {{Fix: "use_lower_quant", Fit: cause.Cures}, {Fix: "lower_mem_fraction", Fit: cause.Helps}, {Fix: "lower_context", Fit: cause.Helps}},
-		cause.ContextTooLong: {{Fix: "lower_mem_fraction", Fit: cause.Cures}, {Fix: "lower_context", Fit: cause.Cures}, {Fix: "use_lower_quant", Fit: cause.Helps}},
-		cause.BatchTooLarge:  {{Fix: "lower_mem_fraction", Fit: cause.Cures}, {Fix: "lower_max_num_seqs", Fit: cause.Helps}, {Fix: "use_lower_quant", Fit: cause.Helps}},
-	},
-	Cards: vllmRsCards,
-}
+var VLLMRs = small.VLLMRs

@@ -9,6 +9,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/engine/cards"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -225,7 +226,7 @@ func mistralSets(now, old string) func(c *ledger.Case) []step.Step {
 }
 
 // AphroditeCards are Aphrodite's, a fork of vLLM whose files have other names.
-var AphroditeCards = []cause.Card{{
+var AphroditeCards = []cause.Card{cards.AphroditeTrial, {
 	ID: "aphrodite/request", Kinds: onCard, If: when.All(ledger.FillsAlone, func(c *ledger.Case) bool {
 		return c.In("aphrodite") && c.Phase != "load" && c.Phase != "kv_cache" && c.Phase != "graph_capture"
 	}),

@@ -3,13 +3,13 @@ package engine
 import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/program/engine/small"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 const (
 	teiMain     = "https://github.com/huggingface/text-embeddings-inference/blob/main/router/src/main.rs"
 	teiIssues   = "https://github.com/huggingface/text-embeddings-inference/issues/"
-	infinityCLI = "https://github.com/michaelfeil/infinity/blob/main/libs/infinity_emb/infinity_emb/cli.py"
-	vllmRs      = "https://github.com/guoqingbao/vllm.rs/blob/main/"
 	mistralArgs = "https://github.com/EricLBuehler/mistral.rs/blob/master/mistralrs-cli/src/args/"
 )
 
@@ -17,8 +17,8 @@ const (
 var refusedCard = []fact.Kind{fact.RustDriver, fact.TorchAlloc, fact.PlainDevice, fact.DeviceAlloc}
 
 var teiTokens = cause.Cure{
-	Fix: "lower_max_batched_tokens", Title: "Lower `--max-batch-tokens`", Told: "This is a quarter of the default. Longer texts are cut (before 1.9 only with `--auto-truncate`), so do not go below your longest text. Add it after the image's name in `docker run`, or set the environment variable MAX_BATCH_TOKENS:",
-	Kind: "config", Text: "--max-batch-tokens 4096", Cost: "longer texts are cut, lower throughput",
+	Fix: "lower_max_batched_tokens", Title: "Lower `--max-batch-tokens`", Told: "{tokens_now} Longer texts are cut (before 1.9 only with `--auto-truncate`), so do not go below your longest text. Add it after the image's name in `docker run`, or set the environment variable MAX_BATCH_TOKENS:",
+	Kind: "config", Text: "--max-batch-tokens {fewer_tokens}", Cost: "longer texts are cut, lower throughput",
 }
 
 var teiLook = cause.Cure{
@@ -29,7 +29,7 @@ var teiLook = cause.Cure{
 var teiCards = []cause.Card{
 	teiLoad, teiKilled,
 	{
-		ID: "tei/warmup", Kinds: refusedCard, Said: []string{"Model backend is not healthy", "Warming up model", "Starting model backend", "could not warmup", "model backend failed"},
+		ID: "tei/warmup", Kinds: refusedCard, Said: []string{"Model backend is not healthy", "Warming up model", "Starting model backend", "could not warmup", "model backend failed"}, Figures: small.BatchTokens,
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "did not start: its trial batch did not fit in GPU memory",
 		Means:    "Before it serves, TEI runs the largest batch that it would accept, `--max-batch-tokens` (16384 by default). Without flash attention (an older GPU, or the image for another GPU generation), long texts need far more memory.",
@@ -41,7 +41,7 @@ var teiCards = []cause.Card{
 		Sources: []string{teiMain, "https://github.com/huggingface/text-embeddings-inference/blob/main/backends/src/lib.rs", teiIssues + "670"},
 	},
 	{
-		ID: "tei/serving", Kinds: refusedCard,
+		ID: "tei/serving", Kinds: refusedCard, Figures: small.BatchTokens,
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of GPU memory while embedding a batch",
 		Means:    "TEI combines waiting texts of all clients into one batch of up to `--max-batch-tokens` (16384 by default), and this one did not fit. Check with `nvidia-smi` whether another program uses the GPU.",
@@ -54,19 +54,12 @@ var teiCards = []cause.Card{
 	},
 }
 
-// infinityCards are Infinity's.
-var infinityCards = []cause.Card{{
-	ID: "infinity/batch", Kinds: onCard, Said: []string{"infinity_emb/inference/", "infinity_emb/transformer/", "infinity_emb/primitives"},
-	Cause: cause.BatchTooLarge, Weight: cause.Strong,
-	Headline: "ran out of GPU memory on a batch of texts",
-	Means:    "Infinity combines up to `--batch-size` texts (32 by default), pads them to the longest and computes them at once. At start it does the same as a warm-up, with 512 tokens each.",
-	Cures: []cause.Cure{
-		{Fix: "lower_batch_size", Title: "Lower `--batch-size`", Told: "Add it to `infinity_emb v2`, or set INFINITY_BATCH_SIZE=8 in the environment:", Kind: "config", Text: "--batch-size 8", Cost: "lower throughput"},
-		{Fix: "lower_context", Title: "Send shorter pieces of text", Told: "Use 512 to 1024 tokens each: one long text makes the whole batch as long.", Cost: "more of them"},
-		{Fix: "half_precision", Title: "Use 16 bit", Told: "Only if you set `float32`: since late 2024 it uses 16 bit on a GPU by default.", Kind: "config", Text: "--dtype float16", Cost: "hardly any loss"},
-	},
-	Sources: []string{infinityCLI, "https://github.com/michaelfeil/infinity/blob/main/libs/infinity_emb/infinity_emb/inference/select_model.py", "https://github.com/michaelfeil/infinity/blob/main/libs/infinity_emb/infinity_emb/inference/loading_strategy.py", "https://github.com/michaelfeil/infinity/issues/498"}, Solved: 1,
-}}
+// What is left where the weights are quantised and the KV cache is limited already.
+var (
+	mistralFewer   = cause.Cure{Fix: "use_smaller_model", If: small.Quantises, Title: "Use a smaller model", Told: "Or fewer bits: `--isq Q3K` (`mistralrs serve`: `--isq 3`).", Cost: "lower quality"}
+	mistralShorter = cause.Cure{Fix: "lower_context", If: when.Not(small.LongCache(4096)), Title: "Limit the KV cache further", Steps: mistralSets("--pa-context-len 2048 --max-seqs 1", "--pa-ctxt-len 2048 --max-seqs 1"), Cost: "shorter conversations"}
+	mistralLayers  = cause.Cure{Fix: "fewer_gpu_layers", If: small.Quantises, Title: "Or keep fewer layers on the GPU", Told: "The rest runs on the CPU (`0:24` is 24 on the first GPU):", Kind: "config", Text: "-n 0:24", Cost: "slower"}
+)
 
 // mistralCards are mistral.rs'.
 var mistralCards = []cause.Card{
@@ -90,52 +83,24 @@ var mistralCards = []cause.Card{
 		Headline: "ran out of GPU memory on a request",
 		Means:    "The model was loaded, but weights and KV cache left too little for this request. KV cache and working memory grow with the length of a request. The message names no size.",
 		Cures: []cause.Cure{
-			{Fix: "lower_context", Title: "Limit the KV cache, and with it the prompts", Told: "This needs paged attention (August 2024 and later); with older versions keep prompts short:", Steps: mistralSets("--pa-context-len 4096 --max-seqs 4", "--pa-ctxt-len 4096 --max-seqs 4"), Cost: "longer conversations are refused, others wait"},
-			{Fix: "use_lower_quant", Title: "Or quantise while it loads", Told: "4 bit is about a quarter of 16 bit. Or use a GGUF with fewer bits.", Steps: mistralSets("--isq 4", "--isq Q4K"), Cost: "slight loss of quality"},
-			{Fix: "lower_mem_fraction", Title: "Or give the KV cache a smaller share", Told: "Instead of a length; the default is 0.9:", Steps: mistralSets("--pa-memory-fraction 0.7", "--pa-gpu-mem-usage 0.7"), Cost: "fewer tokens at a time"},
+			{Fix: "lower_context", Title: "Limit the KV cache, and with it the prompts", Told: "This needs paged attention (August 2024 and later); with older versions keep prompts short:", If: small.LongCache(4096), Steps: mistralSets("--pa-context-len 4096 --max-seqs 4", "--pa-ctxt-len 4096 --max-seqs 4"), Cost: "longer conversations are refused, others wait"},
+			{Fix: "use_lower_quant", If: when.Not(small.Quantises), Title: "Or quantise while it loads", Told: "4 bit is about a quarter of 16 bit. Or use a GGUF with fewer bits.", Steps: mistralSets("--isq 4", "--isq Q4K"), Cost: "slight loss of quality"},
+			mistralShorter, mistralLayers,
+			{Fix: "lower_mem_fraction", If: small.LongCache(0), Title: "Or give the KV cache a smaller share", Told: "Instead of a length; the default is 0.9:", Steps: mistralSets("--pa-memory-fraction 0.7", "--pa-gpu-mem-usage 0.7"), Cost: "fewer tokens at a time"},
 		},
 		Sources: []string{mistralArgs + "paged_attn.rs", mistralArgs + "model.rs", "https://github.com/EricLBuehler/mistral.rs/issues/44"},
 	},
 	{
-		ID: "mistral.rs/card", Kinds: []fact.Kind{fact.RustDriver},
+		ID: "mistral.rs/card", Kinds: []fact.Kind{fact.RustDriver}, Figures: small.Quantising,
 		Cause: cause.ModelTooLarge, Weight: cause.Fair,
 		Headline: "ran out of GPU memory",
-		Means:    "The message names no size. If it failed while loading, the weights are too large: 2 GB per billion parameters at 16 bit, the default. If it failed on a request, the KV cache, which takes nine tenths of the memory, left too little.",
+		Means:    "The message names no size. If it failed while loading, the weights are too large[[: {full_size}]].[[ It quantises them while it loads, {isq}: a smaller model or fewer bits is left.]] If it failed on a request, the KV cache[[, {cache_part},]] left too little.",
 		Cures: []cause.Cure{
-			{Fix: "use_lower_quant", Title: "Quantise while it loads", Told: "4 bit is about a quarter of 16 bit. With `mistralrs-server` put it before the model's kind (`plain`, `run`), otherwise after `serve` or `run`:", Steps: mistralSets("--isq 4", "--isq Q4K"), Cost: "slight loss of quality"},
-			{Fix: "lower_mem_fraction", Title: "Give the KV cache a smaller share", Steps: mistralSets("--pa-memory-fraction 0.7", "--pa-gpu-mem-usage 0.7"), Cost: "fewer tokens at a time"},
-			{Fix: "lower_context", Title: "Or limit it by length", Steps: mistralSets("--pa-context-len 8192", "--pa-ctxt-len 8192"), Cost: "shorter conversations"},
+			{Fix: "use_lower_quant", If: when.Not(small.Quantises), Title: "Quantise while it loads", Told: "4 bit is about a quarter of 16 bit. With `mistralrs-server` put it before the model's kind (`plain`, `run`), otherwise after `serve` or `run`:", Steps: mistralSets("--isq 4", "--isq Q4K"), Cost: "slight loss of quality"},
+			{Fix: "lower_mem_fraction", If: small.LongCache(0), Title: "Give the KV cache a smaller share", Steps: mistralSets("--pa-memory-fraction 0.7", "--pa-gpu-mem-usage 0.7"), Cost: "fewer tokens at a time"},
+			mistralFewer, mistralLayers, mistralShorter,
+			{Fix: "lower_context", If: small.LongCache(8192), Title: "Or limit it by length", Steps: mistralSets("--pa-context-len 8192", "--pa-ctxt-len 8192"), Cost: "shorter conversations"},
 		},
 		Sources: []string{mistralArgs + "paged_attn.rs", mistralArgs + "model.rs"},
-	},
-}
-
-var vllmRsQuant = cause.Cure{Fix: "use_lower_quant", Title: "Or quantise while it loads", Told: "That is about a quarter of 16 bit. Or load a GGUF with fewer bits (`--f`).", Kind: "config", Text: "--isq q4k", Cost: "slight loss of quality"}
-
-// vllmRsCards are those of vllm.rs.
-var vllmRsCards = []cause.Card{
-	{
-		ID: "vllm.rs/prompt", Kinds: []fact.Kind{fact.RustDriver}, Said: []string{"prefill", "Prefix cache miss seq", "GPU Kvcache:"},
-		Cause: cause.ContextTooLong, Weight: cause.Strong,
-		Headline: "ran out of GPU memory while reading a prompt",
-		Means:    "The model was loaded. The KV cache takes its share of the GPU at the start, and a long prompt has only the rest. Without flash attention the need grows with the square of the length. The message names no size.",
-		Cures: []cause.Cure{
-			{Fix: "lower_mem_fraction", Title: "Give the KV cache a smaller share", Told: "Use it instead of `--max-model-len` (since late November 2025; before, halve `--max-model-len`). If prefill and decode run on separate servers, set it for the one that reads the prompts:", Kind: "config", Text: "--kv-fraction 0.4", Cost: "shorter conversations"},
-			{Fix: "enable_flash_attention", Title: "Build it with flash attention", Told: "For RTX 30, A100 and newer. These names are from 2025 (since 2026 `flashattn` or `flashinfer`); `nccl` is for several GPUs. On older GPUs send shorter prompts instead.", Kind: "shell", Text: "./build.sh --release --features cuda,nccl,graph,flash-attn,flash-context", Cost: "a long build"},
-			vllmRsQuant,
-		},
-		Sources: []string{vllmRs + "src/server/mod.rs", vllmRs + "ReadMe.md", "https://github.com/guoqingbao/attention.rs/blob/main/src/lib.rs"},
-	},
-	{
-		ID: "vllm.rs/card", Kinds: []fact.Kind{fact.RustDriver},
-		Cause: cause.ModelTooLarge, Weight: cause.Strong,
-		Headline: "ran out of GPU memory",
-		Means:    "The message names no size, and the log does not show whether it failed while loading or on a request. Weights take 2 GB per billion parameters at 16 bit; the KV cache takes a part of what they leave.",
-		Cures: []cause.Cure{
-			{Fix: "use_lower_quant", Title: "Quantise while it loads", Told: vllmRsQuant.Told, Kind: "config", Text: "--isq q4k", Cost: "slight loss of quality"},
-			{Fix: "lower_mem_fraction", Title: "Give the KV cache a smaller share", Told: "Instead of `--max-model-len` (late November 2025 and later):", Kind: "config", Text: "--kv-fraction 0.4", Cost: "shorter conversations"},
-			{Fix: "close_other_apps", Title: "Check what else is on the GPU", Kind: "shell", Text: look, Cost: "free"},
-		},
-		Sources: []string{vllmRs + "src/server/mod.rs", vllmRs + "ReadMe.md"},
 	},
 }

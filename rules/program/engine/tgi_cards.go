@@ -201,7 +201,8 @@ var tgiCards = []cause.Card{
 		Not:      "A larger `--shm-size`: that is system RAM, for several GPUs.",
 		Cures: []cause.Cure{
 			{Fix: "upgrade_version", Title: "Start the newest image on an empty GPU", Told: "Before the start this should list nothing. Stop other containers, notebooks or an earlier TGI:", Kind: "shell", Text: look, Cost: "a download"},
-			{Fix: "use_lower_quant", Title: "If the weights nearly fill the GPU, quantise them", Told: "16 bit takes 2 GB per billion parameters, `--quantize bitsandbytes-nf4` about a quarter. If the model is GPTQ already, put `-e DISABLE_EXLLAMA=True` before the image's name: the ExLlama kernels need extra buffers.", Cost: "slight loss of quality"},
+			where(tgiQuantised, tgiSmaller),
+			{Fix: "use_lower_quant", If: when.Not(tgiQuantised), Title: "If the weights nearly fill the GPU, quantise them", Told: "16 bit takes 2 GB per billion parameters, `--quantize bitsandbytes-nf4` about a quarter. If the model is GPTQ already, put `-e DISABLE_EXLLAMA=True` before the image's name: the ExLlama kernels need extra buffers.", Cost: "slight loss of quality"},
 			{Fix: "lower_context", Title: "Or lower all limits together", Told: "Instead of your values:", Kind: "config", Text: "--max-input-length 512 --max-total-tokens 1024 --max-batch-prefill-tokens 512", Cost: "longer prompts are refused"},
 			tgiSplit,
 		},

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
@@ -78,7 +79,7 @@ var tgiStartCards = []cause.Card{
 		Sources: []string{"https://github.com/huggingface/text-generation-inference/blob/main/server/text_generation_server/models/causal_lm.py", tgiLauncher},
 	},
 	{
-		ID: "tgi/logprobs", Kinds: onCard, If: inTGI, Said: []string{"prefill_logprobs", "in batch_top_tokens"}, Phases: []string{"inference", "unknown"},
+		ID: "tgi/logprobs", Kinds: onCard, If: when.All(inTGI, promptScores), Phases: []string{"inference", "unknown"},
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of GPU memory while computing log-probabilities of a prompt",
 		Means:    "A request asked for details of its input. TGI then computes scores of the whole vocabulary for every prompt token: {asked} was needed, and {room} was left beside the KV cache.",
@@ -89,6 +90,12 @@ var tgiStartCards = []cause.Card{
 		},
 		Sources: []string{tgiCausal, tgiLauncher},
 	},
+}
+
+// promptScores: the log-probabilities of a prompt are in the traceback, or the head
+// of the model is, far larger than for one row a prompt, and requests asked for them.
+func promptScores(c *ledger.Case) bool {
+	return c.Near("prefill_logprobs", "in batch_top_tokens") || c.Contains("decoder_input_details: true") && c.Near("self.lm_head(") && ledger.Requested(c) > units.GiB
 }
 
 // loraxAdapter is what LoRAX keeps for adapters.

@@ -39,7 +39,7 @@ var inTriton = cause.Card{
 
 // TritonCards are what is known of messages of Triton's backends.
 var TritonCards = append(slices.Clip(parts.TritonKilled), []cause.Card{
-	tritonShm, parts.CUDAPool,
+	tritonShm, parts.CUDAPool, parts.TritonRequest,
 	{
 		ID: "triton-server/python-load", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"Failed to initialize Python stub", "creating server: Internal - failed to load all models"}, If: ledger.FillsAlone,
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,

@@ -37,6 +37,9 @@ var llamaSteps = map[string]func(*ledger.Case) []step.Step{
 	"balance_split":   llamaSplit,
 	"use_lower_quant": llamaQuant,
 	"use_mmap": func(c *ledger.Case) []step.Step {
+		if c.Says("gpustack") {
+			return []step.Step{{Kind: "text", Text: "Edit Model, Advanced, Backend Parameters: remove `--no-mmap`."}}
+		}
 		return []step.Step{{Kind: "text", Text: "Let the file be mapped: " + dialect.Of(c).Settings["use_mmap"] + "."}}
 	},
 	"raise_memory_limit": llamaLimit,

@@ -91,7 +91,7 @@ func (s share) lowered(c *ledger.Case) float64 {
 			less = max(s.off, part)
 		}
 	}
-	return max(s.least, math.Floor((now-less)*100+1e-9)/100)
+	return max(s.least, stage.Floor(c, s.of(c), now), math.Floor((now-less)*100+1e-9)/100)
 }
 
 // startMargin is left of what is free at the start: that varies by as much.

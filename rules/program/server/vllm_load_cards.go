@@ -24,7 +24,7 @@ const (
 )
 
 // otherGPU is for a start that found its card in use.
-var otherGPU = cause.Cure{Fix: "select_gpu", Title: "Or use another GPU", Told: "Put `CUDA_VISIBLE_DEVICES=N` in front of your command. N is the index of a free one:", Kind: "shell", Text: "nvidia-smi --query-gpu=index,name,memory.free,memory.total --format=csv", Cost: "needs a free GPU"}
+var otherGPU = cause.Cure{Fix: "select_gpu", If: when.Not(stage.Schedules), Title: "Or use another GPU", Told: "Put `CUDA_VISIBLE_DEVICES=N` in front of your command. N is the index of a free one:", Kind: "shell", Text: "nvidia-smi --query-gpu=index,name,memory.free,memory.total --format=csv", Cost: "needs a free GPU"}
 
 // vllmLoadCards are about weights that are being loaded or packed.
 var vllmLoadCards = []cause.Card{
@@ -99,7 +99,7 @@ var vllmLoadCards = []cause.Card{
 		Means:    "vLLM itself holds {mine}; {others} of {total} is used outside this process. Usually that is another server, an earlier start that still runs, or a second process of the same job on this GPU.",
 		Cures: []cause.Cure{
 			{Fix: "kill_stale_process", Title: "Find what uses the GPU and end what is yours", Told: "Look for `VLLM::EngineCore`, `VLLM::Worker` or python of an earlier start. Stop its container or run `kill PID`. In a container other processes may be hidden: look on the host.", Kind: "shell", Text: "nvidia-smi", Cost: "what you end stops"},
-			vllm.Given(vllm.OnNVIDIA, otherGPU), vllm.Given(when.Not(vllm.OnNVIDIA), as("select_gpu", "Or use another GPU", "needs a free GPU")),
+			vllm.Given(vllm.OnNVIDIA, otherGPU), vllm.Given(when.Any(stage.Schedules, when.Not(vllm.OnNVIDIA)), as("select_gpu", "Or use another GPU", "needs a free GPU")),
 			vllm.Given(stage.OnAscend, vllm.Words("use_lower_quant", "Or load a model that fits beside it", "Set `gpu_memory_utilization` to what is left of the GPU. A W8A8 checkpoint (ModelSlim, `--quantization ascend`) is half of 16 bit.", "slight loss of quality")),
 			vllm.Given(when.Not(stage.OnAscend), vllm.Words("use_lower_quant", "Or load a model that fits beside it", "Set `gpu_memory_utilization` to what is left of the GPU. {fewer_bits}", "slight loss of quality")),
 		},

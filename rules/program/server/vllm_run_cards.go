@@ -157,14 +157,14 @@ var vllmRunCards = []cause.Card{
 	},
 	{
 		ID: "vllm/graphs", Kinds: onCard, Phases: []string{"graph_capture"},
-		Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Figures: vllmFigures,
-		Headline: "did not start: no GPU memory was left to capture CUDA graphs",
-		Means:    "Weights and KV cache took vLLM's share[[ ({share} of the GPU)]]. CUDA graphs, usually 0.2 to 3 GiB, did not fit in the rest. Versions before 0.21 do not count them in the share.",
+		Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Figures: func(c *ledger.Case) map[string]string { return stage.Graphs(c, vllmFigures(c)) },
+		Headline: "did not start: no GPU memory was left to capture {graphs}",
+		Means:    "Weights and KV cache took vLLM's share[[ ({share} of the GPU)]]. {graphs_take} did not fit in the rest.[[ {uncounted}]]",
 		Not:      "A lower `--max-model-len` alone: the KV cache fills the share at any length.",
 		Cures: []cause.Cure{
 			lessShare("Lower `gpu_memory_utilization`", tooShortThen+" {where}"),
 			vllm.Flags("lower_max_num_seqs", "Or lower `max_num_seqs`", "vLLM captures graphs for up to that many requests.", "more requests wait", vllm.Option("max_num_seqs", "16")),
-			added("enforce_eager", "Or turn off CUDA graphs: `enforce_eager`", "vLLM then skips this step.", "slower tokens, most with small models"),
+			added("enforce_eager", "Or turn off {graphs}: `enforce_eager`", "vLLM then skips this step.", "slower tokens, most with small models"),
 		},
 		Sources: []string{"docs/configuration/conserving_memory.md", "vllm/v1/worker/gpu_model_runner.py"},
 	},

@@ -206,11 +206,13 @@ func (d Dialect) All(n int) step.Step {
 // FlashOn reports that flash attention was on already.
 func FlashOn(c *ledger.Case) bool {
 	s, ok := c.Setting("flash_attn")
-	return ok && (s.Value == "on" || s.Value == "true" || s.Value == "1")
+	kobold, set := c.Setting("flashattention")
+	return ok && (s.Value == "on" || s.Value == "true" || s.Value == "1") || set && !strings.EqualFold(kobold.Value, "false")
 }
 
 // QuantisedCache reports that the KV cache is below 16 bit already.
 func QuantisedCache(c *ledger.Case) bool {
 	s, ok := c.Setting("cache_type_k")
-	return ok && strings.HasPrefix(s.Value, "q")
+	kobold, _ := c.Setting("quantkv") // 1: 8 bit, 2: 4 bit
+	return ok && strings.HasPrefix(s.Value, "q") || kobold.Value == "1" || kobold.Value == "2"
 }

@@ -46,4 +46,19 @@ var TritonKilled = []cause.Card{
 	},
 }
 
+// TritonRequest is a request to a model of Triton's Python backend.
+var TritonRequest = cause.Card{
+	ID: "triton-server/python-request", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"Failed to process the request(s) for model"}, If: ledger.FillsAlone,
+	Cause: cause.BatchTooLarge, Weight: cause.Strong,
+	Headline: "ran out of GPU memory in `execute` of a Python model",
+	Means:    "The model had loaded; its `model.py` failed on a request. It holds {mine} of {total}: weights, what PyTorch keeps from earlier requests, and this one's batch. It needed {asked} more. Each instance of a model is a separate process with its own.",
+	Not:      "Ending other programs: this process fills the GPU.",
+	Cures: []cause.Cure{
+		{Fix: "lower_batch_size", Title: "Compute fewer inputs at once", Told: "`execute` gets a list of requests: run them in parts of a few inputs, under `torch.inference_mode()`. Also set a small `max_batch_size` in `config.pbtxt`:", Kind: "config", Text: "max_batch_size: 4", Cost: "lower throughput"},
+		{Fix: "half_precision", Title: "Load the weights in 16 bit", Told: "In `initialize` of `model.py` use `torch_dtype=torch.float16` in `from_pretrained`, or a quantised checkpoint, if it is 32 bit now.", Cost: "hardly any quality"},
+		{Fix: "lower_num_workers", Title: "Run one instance of the model", Told: "In `config.pbtxt`:", Kind: "config", Text: "instance_group [ { count: 1 kind: KIND_GPU } ]", Cost: "fewer requests at once"},
+	},
+	Sources: []string{"https://github.com/triton-inference-server/python_backend/blob/main/src/python_be.cc", tritonModels},
+}
+
 const tritonModels = "https://docs.nvidia.com/deeplearning/triton-inference-server/user-guide/docs/user_guide/model_configuration.html"

@@ -76,6 +76,7 @@ var hosts = map[string]launch.Host{
 		Where: "Add to `args:` of the InferenceService (`spec.predictor.model`), one item each:", Pair: "--{name}={value}", Bare: "--{name}", Sep: "\n", Rest: "--{flag}={value}",
 		Names: map[string]string{"enforce_eager": "enforce-eager", "enable_chunked_prefill": "enable-chunked-prefill", "limit_mm_per_prompt": "", "mm_processor_kwargs": ""},
 	},
+	"openllm": {}, // its options are in the model's repository
 	"nim": {
 		Where: "Start the container with:", Pair: "-e {name}={value}", Sep: " ",
 		Names: map[string]string{"max_model_len": "NIM_MAX_MODEL_LEN", "gpu_memory_utilization": "NIM_KVCACHE_PERCENT", "max_num_seqs": "NIM_MAX_NUM_SEQS"},
