@@ -28,7 +28,7 @@ var (
 			"mixed_precision":   say("Add `--enable_amp=True`."),
 			"lower_resolution":  say("In the YAML set `eval_args: {mode: uni100}`: it ranks 100 items per user instead of all."),
 		},
-		Sources: program.Sources{"RecBole/recbole/properties/overall.yaml": "--train_batch_size --eval_batch_size --enable_amp eval_args", "RecBole/recbole/properties/model": "--embedding_size n_layers", "RecBole/recbole/properties/dataset/sample.yaml": "--MAX_ITEM_LIST_LENGTH user_inter_num_interval item_inter_num_interval load_col"},
+		Sources: program.Sources{"RecBole/recbole/properties/overall.yaml": "--train_batch_size --eval_batch_size --enable_amp eval_args", "RecBole/recbole/properties/model": "--embedding_size n_layers", "RecBole/recbole/properties/dataset/sample.yaml": "--MAX_ITEM_LIST_LENGTH MAX_ITEM_LIST_LENGTH user_inter_num_interval item_inter_num_interval load_col"},
 	}, []shortage{{
 		id: "evaluation", said: ranks, source: "RecBole/recbole/trainer/trainer.py",
 		means: "Evaluation ranks all items for each user of a batch: users x items x 4 bytes. Models without their own `full_sort_predict` score every pair, which needs many times that.",
