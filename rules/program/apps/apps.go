@@ -78,6 +78,7 @@ var (
 	ByPhase                    = byPhase
 	SwapOrPage                 = swapOrPage
 	AtWork, Looking            = atWork, looking
+	Only                       = only
 )
 
 // framed reports that a frame of the log's tracebacks has one of these in its
@@ -117,6 +118,29 @@ func unlike(name, value string) func(*ledger.Case) bool {
 // above holds where the log does not show a number at this value or below it.
 func above(n int, names ...string) func(*ledger.Case) bool {
 	return func(c *ledger.Case) bool { own := ledger.IntSetting(c, names...); return own == 0 || own > n }
+}
+
+// without holds where none of these words stands near the failure; a card of the
+// program has to look for them.
+func without(words ...string) func(*ledger.Case) bool {
+	return func(c *ledger.Case) bool { return !c.Near(words...) }
+}
+
+// looksFor lets a card look for words beside the proofs of its program.
+func looksFor(k cause.Card, words ...string) cause.Card {
+	k.Said = words
+	return k
+}
+
+// bound puts a condition on a card's cures by one fix.
+func bound(k cause.Card, fix string, holds func(*ledger.Case) bool) cause.Card {
+	k.Cures = slices.Clone(k.Cures)
+	for i := range k.Cures {
+		if also := k.Cures[i].If; k.Cures[i].Fix == fix {
+			k.Cures[i].If = func(c *ledger.Case) bool { return holds(c) && (also == nil || also(c)) }
+		}
+	}
+	return k
 }
 
 // only is a cure under a condition.

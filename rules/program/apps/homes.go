@@ -7,6 +7,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/step"
 )
 
 // served are refusals by what services at home run networks on.
@@ -86,12 +87,12 @@ var (
 		Proofs:  []string{"dots_ocr/", "dots.ocr", "DotsOCR", "modeling_dots_vision"},
 		Sources: program.Sources{"dots.ocr/dots_ocr/parser.py": "--num_thread --dpi --max_pixels", "dots.ocr/README.md": "flash_attention_2 --gpu-memory-utilization"},
 		Steps: steps{
-			"lower_resolution":       words("Add `--max_pixels 4000000`, or `--dpi 150` (default 200). Each 28 x 28 pixels of a page become one token."),
+			"lower_resolution":       step.Paste("config", "--max_pixels 4000000"),
 			"enable_flash_attention": words("Install flash-attn and load the model with `attn_implementation=\"flash_attention_2\"`. Without it the vision part needs far more memory for large pages."),
-			"lower_parallel":         words("Add `--num_thread 8` (default 64): the number of pages sent to the server at once."),
+			"lower_parallel":         step.Paste("config", "--num_thread 8"),
 		},
 		Titles: map[string]string{"lower_parallel": "Send fewer pages at once"},
 		Like:   []*program.Program{&Pages},
-		Cards:  cards(working("dots.ocr", "while it read pages", "The model itself takes about 6 GB at 16 bit. A page at 200 dpi has up to 11 million pixels, and memory for it grows with the square of that unless flash attention is used.", "", "dots.ocr/dots_ocr/parser.py", "lower_resolution", "enable_flash_attention", "close_other_apps")),
+		Cards:  cards(bound(working("dots.ocr", "while it read pages", "The model itself takes about 6 GB at 16 bit. A page at 200 dpi has up to 11 million pixels, each 28 x 28 of which are one token; memory grows with the square of that unless flash attention is used.", "", "dots.ocr/dots_ocr/parser.py", "enable_flash_attention", "lower_resolution", "close_other_apps"), "enable_flash_attention", func(c *ledger.Case) bool { return !framed(c, "flash_attn") })),
 	}
 )

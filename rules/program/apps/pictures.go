@@ -227,7 +227,7 @@ var Roop = program.Program{
 		Means:    "Each thread keeps its own frame at full size, and several copies of it while it works. So many threads and large frames (4K) need much RAM.",
 		Not:      "Settings for GPU memory: RAM ran out.",
 		Cures: []cause.Cure{
-			{Fix: "lower_parallel", Title: "Use one thread", Told: "Add to your command:", Kind: "config", Text: "--execution-threads 1 --temp-frame-format jpg", Cost: "Slower."},
+			{Fix: "lower_parallel", Title: "Use one thread", If: above(1, "execution_threads"), Told: "Add to your command:", Kind: "config", Text: "--execution-threads 1 --temp-frame-format jpg", Cost: "Slower."},
 			{Fix: "lower_resolution", Title: "Scale the video down", Kind: "shell", Text: "ffmpeg -i target.mp4 -vf scale=-2:1080 smaller.mp4", Cost: "Detail."},
 			{Fix: "close_other_apps", Title: "Close other programs", Told: "Browser and games first. If you set `--max-memory` (GB of RAM for roop) low, raise it.", Cost: "Free."},
 		},
@@ -236,8 +236,9 @@ var Roop = program.Program{
 		ID: "roop/threads", Kinds: ortKinds, If: func(c *ledger.Case) bool { return c.In("roop") }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Means: "Each thread of roop works on its own frame; with CUDA there are 8 threads by default. The face enhancer is a second model on the card.",
 		Cures: []cause.Cure{
-			cure("lower_parallel", "Use one thread", "shell", "python run.py --execution-threads 1", "Slower."),
-			cure("use_smaller_model", "Leave the face enhancer out", "shell", "python run.py --execution-threads 2 --frame-processor face_swapper", "Softer faces."),
+			only(above(1, "execution_threads"), cure("lower_parallel", "Use one thread", "config", "--execution-threads 1", "Slower.")),
+			cure("use_smaller_model", "Leave the face enhancer out", "config", "--frame-processor face_swapper", "Softer faces."),
+			lookAtCard,
 		},
 		Sources: []string{"https://github.com/s0md3v/roop/blob/main/roop/core.py"},
 	}),

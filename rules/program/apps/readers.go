@@ -159,7 +159,7 @@ var (
 	DocTR = program.Program{
 		Name: "doctr", Shown: "docTR", Work: "vision", Edits: "code", Language: "python",
 		Sources: program.Sources{"doctr/docs/source/using_doctr/using_models.rst": "det_bs reco_bs", "doctr/references/detection/train.py": "--batch_size"},
-		Proofs:  []string{"doctr/models/", "doctr/io/", "doctr/datasets/", "python-doctr", "-packages/doctr/"},
+		Proofs:  []string{"doctr/references/", "doctr/models/", "doctr/io/", "doctr/datasets/", "python-doctr", "-packages/doctr/"},
 		Steps: steps{
 			"lower_batch_size":  byPhase(step.Step{Kind: "text", Text: "Halve `--batch_size` of the training script."}, step.Step{Kind: "python", Text: "model = ocr_predictor(pretrained=True, det_bs=1, reco_bs=32)   # 2 and 128 by default"}),
 			"half_precision":    step.Paste("python", "model = ocr_predictor(pretrained=True).cuda().half()"),

@@ -18,7 +18,7 @@ func spoken(name string) cause.Card {
 		Cures: []cause.Cure{
 			{Fix: "lower_resolution", Title: "Use shorter text and a shorter reference", Told: "Use one or two sentences at a time, a reference of 5 to 15 seconds, batch size 1, and one request at a time.", Cost: "Several parts to join."},
 			lookAtCard,
-			{Fix: "half_precision", Title: "Run it at 16 bit", Told: in16(name), Cost: "Hardly any loss of quality."},
+			hasHalf(name),
 		},
 		Sources: []string{"https://github.com/fishaudio/fish-speech/blob/main/docs/en/inference.md", "https://github.com/index-tts/index-tts/blob/main/README.md"},
 	}
@@ -26,7 +26,7 @@ func spoken(name string) cause.Card {
 
 // unloaded is what they share where the model itself found no room.
 func unloaded(name string) cause.Card {
-	half := cause.Cure{Fix: "half_precision", Title: "Load it at 16 bit", Told: in16(name), Cost: "Hardly any loss of quality."}
+	half := hasHalf(name)
 	k := cause.Card{
 		ID: name + "/load", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In(name) && !c.Training() }, Said: []string{"in __init__", "in load_state_dict", "in load_checkpoint", "in from_pretrained"},
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
@@ -45,6 +45,14 @@ func unloaded(name string) cause.Card {
 	return k
 }
 
+// hasHalf is 16 bit, or a smaller model of what runs at 16 bit by itself.
+func hasHalf(name string) cause.Cure {
+	if name == "vibevoice" {
+		return cause.Cure{Fix: "use_smaller_model", Title: "Use the smaller model", Kind: "config", Text: "--model_path microsoft/VibeVoice-1.5B", Cost: "Some quality."}
+	}
+	return cause.Cure{Fix: "half_precision", Title: "Run it at 16 bit", If: unlike("fp16", ""), Told: in16(name), Cost: "Hardly any loss of quality."}
+}
+
 // in16 is how a program runs at 16 bit: IndexTTS2 and CosyVoice take 32 by
 // default.
 func in16(name string) string {
@@ -57,11 +65,14 @@ func in16(name string) string {
 	return "Use its switch, if it has one (`--half`, `--fp16`). The log does not show the present precision."
 }
 
+// spokenOptions are visible, and what single ones of them have.
+var spokenOptions = program.Sources{"cuda-c-programming-guide/environment-variables": "CUDA_VISIBLE_DEVICES", "VibeVoice/demo/inference_from_file.py": "--model_path"}
+
 // speaker is one of them.
 func speaker(name, shown string, proofs ...string) program.Program {
 	return program.Program{
 		Name: name, Shown: shown, Work: "audio", Edits: "flags", Language: "python",
-		Proofs: proofs, Like: []*program.Program{&Voices}, Sources: visible, Cards: cards(spoken(name), unloaded(name)),
+		Proofs: proofs, Like: []*program.Program{&Voices}, Sources: spokenOptions, Cards: cards(spoken(name), unloaded(name)),
 	}
 }
 
@@ -125,7 +136,7 @@ var ACEStep = program.Program{
 			},
 			Sources: []string{"https://github.com/ace-step/ACE-Step-1.5/blob/main/docs/en/GPU_COMPATIBILITY.md", "https://github.com/ace-step/ACE-Step/blob/main/README.md"},
 		}),
-	Sources: program.Sources{"ACE-Step/README.md": "--cpu_offload --overlapped_decode"},
+	Sources: program.Sources{"ACE-Step/README.md": "--cpu_offload --overlapped_decode", "ACE-Step/trainer.py": "--precision"},
 }
 
 // Programs of which no more is known than what they share.

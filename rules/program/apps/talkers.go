@@ -131,13 +131,13 @@ var (
 		Proofs:  []string{"YuE/inference/", "m-a-p/YuE-", "xcodec_mini_infer/"},
 		Sources: program.Sources{"YuE/inference/infer.py": "--run_n_segments --stage2_batch_size --max_new_tokens"},
 		Steps: steps{
-			"lower_context":          words("Set `--run_n_segments 1`, then 2. The readme recommends 2 for 24 GB, and 80 GB for a whole song."),
-			"lower_batch_size":       words("Set `--stage2_batch_size 1` (default 4)."),
+			"lower_context":          step.Paste("config", "--run_n_segments 1"),
+			"lower_batch_size":       step.Paste("config", "--stage2_batch_size 1"),
 			"enable_flash_attention": words("Install flash-attn: its readme calls it mandatory, without it long audio does not fit."),
 		},
 		Titles: map[string]string{"lower_context": "Make fewer sections of the song in one run", "lower_batch_size": "Lower the batch of stage 2"}, Useless: clues.Useless(clues.Below(15), "the weights of stage 1 alone do not fit", "lower_context", "lower_batch_size"), Costs: map[string]string{"lower_context": "A shorter song.", "lower_batch_size": "Slower."},
 		Like:  []*program.Program{&Voices},
-		Cards: cards(ownModel("yue/song", "ran out of GPU memory[[ ({total})]] while it made the song", "Stage 1 is a 7B model (14 GB at 16 bit); its context grows with every section of the lyrics. Stage 2 is a 1B model that works on several parts at once.", "YuE/README.md", append([]cause.Cure{{Fix: "use_lower_quant", If: clues.Below(15), Title: "Use a quantised version (such as YuEGP), or a GPU with 24 GB", Told: "Stage 1 alone needs 14 GB at 16 bit.", Cost: "Another program, or money."}}, fixes("lower_context", "lower_batch_size", "close_other_apps")...)...)),
+		Cards: cards(looksFor(bound(bound(ownModel("yue/song", "ran out of GPU memory[[ ({total})]] while it made the song", "Stage 1 is a 7B model (14 GB at 16 bit); its context grows with every section of the lyrics. Stage 2 is a 1B model that works on several parts at once.", "YuE/README.md", append([]cause.Cure{{Fix: "use_lower_quant", If: when.Any(clues.Below(15), func(c *ledger.Case) bool { return c.Near("--run_n_segments 1 ") }), Title: "Use a quantised version (such as YuEGP), or a GPU with 24 GB", Told: "Stage 1 alone needs 14 GB at 16 bit. The readme recommends 24 GB for two sections, and 80 GB for a whole song.", Cost: "Another program, or money."}}, fixes("lower_context", "lower_batch_size", "close_other_apps")...)...), "lower_context", without("--run_n_segments 1 ")), "lower_batch_size", without("--stage2_batch_size 1 ")), "YuE/inference/", "m-a-p/YuE-", "xcodec_mini_infer/", "--run_n_segments 1 ", "--stage2_batch_size 1 ")),
 	}
 	// DiffRhythm makes songs in one go.
 	DiffRhythm = program.Program{
@@ -145,12 +145,12 @@ var (
 		Proofs:  []string{"DiffRhythm/", "ASLP-lab/DiffRhythm"},
 		Sources: program.Sources{"DiffRhythm/infer/infer.py": "--chunked --audio-length"},
 		Steps: steps{
-			"vae_tiling":    words("Add `--chunked` to your infer.py command. The sound is then decoded in chunks."),
-			"lower_context": words("Set `--audio-length 95`, the shortest."),
+			"vae_tiling":    step.Paste("config", "--chunked"),
+			"lower_context": step.Paste("config", "--audio-length 95"),
 		},
 		Titles: map[string]string{"vae_tiling": "Decode in chunks (`--chunked`)", "lower_context": "Make a shorter song"}, Costs: map[string]string{"vae_tiling": "Hardly any time.", "lower_context": "A song of 95 seconds."},
 		Like:  []*program.Program{&Voices},
-		Cards: cards(ownModel("diffrhythm/song", "ran out of GPU memory[[ ({total})]] while it made the song", "DiffRhythm makes the whole song at once. Decoding it into sound, if not in chunks, needs most memory.", "DiffRhythm/infer/infer.py", fixes("vae_tiling", "lower_context", "close_other_apps")...)),
+		Cards: cards(looksFor(bound(bound(ownModel("diffrhythm/song", "ran out of GPU memory[[ ({total})]] while it made the song", "DiffRhythm makes the whole song at once. Decoding it into sound, if not in chunks, needs most memory.", "DiffRhythm/infer/infer.py", fixes("vae_tiling", "lower_context", "close_other_apps", "cpu_offload")...), "vae_tiling", without("--chunked")), "lower_context", without("--audio-length 95")), "DiffRhythm/", "ASLP-lab/DiffRhythm", "--chunked", "--audio-length 95")),
 	}
 	// MMAudio makes sound for videos.
 	MMAudio = program.Program{
@@ -159,12 +159,12 @@ var (
 		Sources: program.Sources{"MMAudio/demo.py": "--variant --duration --full_precision"},
 		Steps: steps{
 			"half_precision":    words("Remove `--full_precision`; 16 bit is the default."),
-			"use_smaller_model": words("Use `--variant small_16k`."),
-			"lower_context":     words("Use `--duration 8`, the length it was trained for."),
+			"use_smaller_model": step.Paste("config", "--variant small_16k"),
+			"lower_context":     step.Paste("config", "--duration 8"),
 		},
 		Titles: map[string]string{"lower_context": "Use shorter clips"}, Costs: map[string]string{"lower_context": "Clips to join.", "use_smaller_model": "16 kHz sound."},
 		Like:  []*program.Program{&Voices},
-		Cards: cards(working("mmaudio", "while it made sound", "By its readme MMAudio needs about 6 GB at 16 bit, for 8 seconds. So on a card with 8 GB or more another program usually uses part of it.", "", "MMAudio/README.md", "close_other_apps", "lower_context", "use_smaller_model")),
+		Cards: cards(bound(working("mmaudio", "while it made sound", "By its readme MMAudio needs about 6 GB at 16 bit, for 8 seconds. So on a card with 8 GB or more another program usually uses part of it.", "", "MMAudio/README.md", "close_other_apps", "lower_context", "use_smaller_model", "cpu_offload"), "lower_context", func(c *ledger.Case) bool { return ledger.IntSetting(c, "duration") > 8 })),
 	}
 	// ZipVoice is k2's.
 	ZipVoice = program.Program{

@@ -302,11 +302,11 @@ var HunyuanVideo = program.Program{
 			Sources: []string{"https://github.com/Tencent-Hunyuan/HunyuanVideo/blob/main/README.md", "https://github.com/Tencent-Hunyuan/HunyuanVideo/issues/299"},
 		},
 		cause.Card{
-			ID: "hunyuanvideo/generate", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("hunyuanvideo") && !training(c) }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
+			ID: "hunyuanvideo/generate", Kinds: onCard, Said: []string{"HunyuanVideo/", "hyvideo/", "sample_video.py", "--embedded-cfg-scale", "--flow-reverse", "--use-cpu-offload", "--use-fp8"}, If: func(c *ledger.Case) bool { return c.In("hunyuanvideo") && !training(c) }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 			Headline: "ran out of GPU memory[[ ({total})]]",
 			Means:    "The transformer has 26 GB at 16 bit and the Llama text encoder 16; both are on the card by default. Tencent asks for 60 GB for 129 frames at 720x1280, and 45 GB at 544x960; fp8 saves about 10 of them.",
 			Cures: []cause.Cure{
-				{Fix: "cpu_offload", Title: "Turn on CPU offload", If: unlike("use_cpu_offload", ""), Kind: "config", Text: "--use-cpu-offload", Cost: "Slower; 60 GB of RAM."},
+				{Fix: "cpu_offload", Title: "Turn on CPU offload", If: without("--use-cpu-offload"), Kind: "config", Text: "--use-cpu-offload", Cost: "Slower; 60 GB of RAM."},
 				{Fix: "lower_resolution", Title: "Lower size and length", Steps: hunyuanLength, Cost: "A shorter or smaller clip."},
 				hunyuanFP8, hunyuanElsewhere,
 			},
@@ -316,7 +316,7 @@ var HunyuanVideo = program.Program{
 }
 
 var (
-	hunyuanFP8 = cause.Cure{If: unlike("use_fp8", ""), Fix: "use_lower_quant", Title: "Use the fp8 weights", Kind: "config", Text: "--use-fp8 --dit-weight ckpts/hunyuan-video-t2v-720p/transformers/mp_rank_00_model_states_fp8.pt --use-cpu-offload", Cost: "About 10 GB less; a download."}
+	hunyuanFP8 = cause.Cure{If: without("--use-fp8"), Fix: "use_lower_quant", Title: "Use the fp8 weights", Kind: "config", Text: "--use-fp8 --dit-weight ckpts/hunyuan-video-t2v-720p/transformers/mp_rank_00_model_states_fp8.pt --use-cpu-offload", Cost: "About 10 GB less; a download."}
 
 	hunyuanElsewhere = cause.Cure{Fix: "upgrade_version", Title: "Run it in ComfyUI or WanGP", Told: "Both can run the same model with quantised weights and tiles on 8 to 24 GB.", Cost: "Another program to set up."}
 )

@@ -50,14 +50,14 @@ var (
 		Proofs:  []string{"StyleTTS2/", "styletts2/", "train_second.py", "train_finetune_accelerate.py"},
 		Steps: steps{
 			"lower_batch_size":  step.Paste("config", "# Configs/config_ft.yml\nbatch_size: 2   # at least 2"),
-			"lower_resolution":  step.Paste("config", "max_len: 200   # frames of 12.5 ms: 2.5 seconds; default 400"),
+			"lower_resolution":  half("config", "max_len: %d   # frames of 12.5 ms; default 400", 200, "max_len", fact.OptionLength),
 			"use_smaller_model": step.Paste("config", "loss_params:\n  joint_epoch: 1000   # above epochs: no adversarial training with the speech model\nslmadv_params:\n  batch_percentage: 0.5   # or a smaller part of the batch for it"),
 			"mixed_precision":   words("Run `accelerate launch --mixed_precision=fp16 train_finetune_accelerate.py`. Do not use it for train_first.py: the README warns of NaN losses."),
 		},
 		Titles: map[string]string{"use_smaller_model": "Turn off the adversarial training (`joint_epoch`)", "lower_resolution": "Train on shorter segments (`max_len`)"}, Costs: map[string]string{"lower_resolution": "Shorter context in training."},
 		Like: []*program.Program{&Voices},
 		Cards: cards(
-			learning("styletts2", "Memory grows with `batch_size` x `max_len`. It also rises during a run: style diffusion starts at `diff_epoch`, and a large speech model (WavLM) joins at `joint_epoch`.", "", "StyleTTS2/README.md", "lower_resolution", "lower_batch_size", "use_smaller_model"),
+			bound(learning("styletts2", "Memory grows with `batch_size` x `max_len`. It also rises during a run: style diffusion starts at `diff_epoch`, and a large speech model (WavLM) joins at `joint_epoch`.", "", "StyleTTS2/README.md", "lower_resolution", "lower_batch_size", "use_smaller_model"), "lower_batch_size", above(2, step.BatchSettings...)),
 		),
 	}
 	// Tortoise is neonbjb's.
@@ -177,6 +177,18 @@ var (
 		},
 		Like: []*program.Program{&Voices},
 		Cards: cards(
+			cause.Card{
+				ID: "parler-tts/evaluation", Kinds: onCard, Said: []string{"Evaluating - Inference", "Evaluating - Generation", "in generate_step", "in eval_step"}, If: func(c *ledger.Case) bool { return !ledger.Roomy(c) }, Cause: cause.BatchTooLarge, Weight: cause.Decisive,
+				Headline: "ran out of GPU memory[[ ({total})]] in evaluation",
+				Means:    "Training itself fits. Evaluation generates audio for a whole batch, with a cache for every sample, and then loads a speech recogniser beside the model and the optimizer.",
+				Not:      "A smaller `per_device_train_batch_size`: evaluation has its own.",
+				Cures: []cause.Cure{
+					{Fix: "lower_parallel", Title: "Lower `per_device_eval_batch_size`", Steps: half("config", "--per_device_eval_batch_size %d", 1, "per_device_eval_batch_size"), If: above(1, "per_device_eval_batch_size"), Cost: "Evaluation takes longer."},
+					{Fix: "use_smaller_model", Title: "Evaluate without generating", Kind: "config", Text: "--predict_with_generate false", Cost: "No word error rate."},
+					{Fix: "lower_resolution", Title: "Use fewer and shorter evaluation samples", Kind: "config", Text: "--max_eval_samples 8", Cost: "A rougher figure."},
+				},
+				Sources: []string{"parler-tts/helpers/training_configs/starting_point_v1.json", "parler-tts/training/run_parler_tts_training.py"},
+			},
 			learning("parler-tts", "Training memory grows with batch size x seconds. It can also fail before that, when all audio is encoded (`audio_encoder_per_device_batch_size`, default 24), or in evaluation, which also runs a speech recogniser.", "", "parler-tts/helpers/training_configs/starting_point_v1.json", "lower_batch_size", "gradient_checkpointing", "lower_resolution"),
 			working("parler-tts", "while it spoke", "Without a dtype Parler-TTS loads at 32 bit: large takes about 9 GB, mini 3.5. Long text comes on top.", "", "parler-tts/INFERENCE.md", "half_precision", "lower_resolution", "use_smaller_model"),
 		),
@@ -194,6 +206,7 @@ var (
 		Like: []*program.Program{&Voices},
 		Cards: cards(
 			opening("dia", "By its README Dia takes about 4.4 GB at 16 bit and 7.9 at 32 bit, the default of `from_pretrained` without `compute_dtype`. The audio decoder (DAC) is loaded too.", "Shorter text: loading the models failed.", "dia/README.md", "half_precision", "close_other_apps", "cpu_offload"),
+			saved(working("dia", "while it spoke", "16 bit is on already: by its README Dia then takes about 4.4 GB. The text, the reference and the audio made so far come on top.", "", "dia/README.md", "lower_resolution", "close_other_apps", "cpu_offload"), "half_precision", "compute_dtype=\"float16\"", "compute_dtype=\"bfloat16\"", "compute_dtype='float16'", "compute_dtype='bfloat16'"),
 			working("dia", "while it spoke", "By its README Dia takes about 4.4 GB at 16 bit and 7.9 at 32 bit, the default of `from_pretrained` without `compute_dtype`. Long text and a long reference come on top.", "", "dia/README.md", "half_precision", "lower_resolution", "close_other_apps"),
 		),
 	}
@@ -217,7 +230,7 @@ var (
 		Sources: program.Sources{"spleeter/spleeter/options.py": "--duration --offset --mwf"},
 		Proofs:  []string{"spleeter/"},
 		Steps: steps{
-			"lower_resolution": words("Cut it first: `ffmpeg -i song.mp3 -f segment -segment_time 300 -c copy part%03d.mp3`. Or use `spleeter separate -d 300 -s 0 ...`, then `-s 300` and so on (seconds)."),
+			"lower_resolution": words("Cut it first: `ffmpeg -i song.mp3 -f segment -segment_time 120 -c copy part%03d.mp3`. Or use `spleeter separate -d 120 -s 0 ...`, then `-s 120` and so on (seconds)."),
 			"cpu_offload":      words("Put `CUDA_VISIBLE_DEVICES=-1` before the command."),
 			"lower_batch_size": words("Use `spleeter:2stems` instead of 4stems or 5stems, without `--mwf`."),
 		},

@@ -7,6 +7,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/apps"
 	"github.com/oomdoc/oomdoc/rules/program/ggml"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -36,6 +37,9 @@ func pieceFigures(c *ledger.Case) map[string]string {
 	}
 	return map[string]string{"piece": ""}
 }
+
+// flashOn: the command has flash attention.
+func flashOn(c *ledger.Case) bool { return c.Near("--diffusion-fa") }
 
 // inKobold: the part of KoboldCpp that makes pictures has options of its own.
 func inKobold(c *ledger.Case) bool { return c.Says("koboldcpp") }
@@ -130,6 +134,20 @@ var diffusionCards = []cause.Card{
 		Cures: []cause.Cure{
 			does("cpu_offload", "Run the text encoder on the CPU", "text", "Add `--backend te=cpu` (builds before mid-May 2026: `--clip-on-cpu`).", "some seconds per prompt"),
 			does("use_lower_quant", "Use a quantised text encoder", "text", "Download a GGUF of it (Q4_K or Q8_0) and pass it with `--t5xxl` or `--llm`.", "hardly any loss"),
+		},
+		Sources: diffusionSources,
+	},
+	{
+		ID: "stable-diffusion.cpp/step-lean", Kinds: drawing, Said: []string{"--diffusion-fa", "--offload-to-cpu", "--max-vram"}, Unsaid: []string{"vae: failed", "vae compute buffer", "decoding 1 latents", "t5: failed", "llm: failed", "clip: failed"}, If: when.All(onGPU, flashOn, when.Not(inKobold), when.Any(ggml.Samples, ggml.Device("compute"))),
+		Cause: cause.BatchTooLarge, Weight: cause.Decisive,
+		Headline: "ran out of GPU memory in a sampling step[[: {asked} of working memory]]",
+		Means:    "Flash attention is on already, so the working memory of a step grows with the pixels (and frames), no longer with their square. Weights that stay on the GPU take the rest.",
+		Not:      "Fewer steps, `--vae-tiling`: the VAE comes later.",
+		Cures: []cause.Cure{
+			smallerPicture,
+			apps.Only(func(c *ledger.Case) bool { return !c.Near("--offload-to-cpu") }, offCard),
+			apps.Only(func(c *ledger.Case) bool { return c.Near("--offload-to-cpu") && !c.Near("--max-vram") }, does("lowvram_mode", "Keep only a part of the weights on the GPU: `--max-vram`", "text", "Newer builds (May 2026) have `--max-vram`: weights beyond that stay in RAM also while the model runs.", "slower")),
+			does("use_lower_quant", "Use a smaller quantisation of the model", "text", "Q4_K or Q3_K instead of Q8_0: weights then leave more room for the step.", "some quality"),
 		},
 		Sources: diffusionSources,
 	},

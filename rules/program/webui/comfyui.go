@@ -205,6 +205,9 @@ func comfyStart(note string, changes ...step.Change) func(*ledger.Case) []step.S
 		case addon.Desktop(c):
 			return append(words(note), step.Step{Kind: "ui", Text: addon.InDesktop(changes)})
 		case portableBuild(c):
+			if own != nil { // the reader's own options stay
+				flags = step.Edited(c, own, append([]step.Change{{Flag: "-s", Drop: true}, {Flag: "--windows-standalone-build", Drop: true}}, changes...)...)
+			}
 			return []step.Step{
 				{Kind: "text", Text: strings.TrimSpace(note + " In " + started + ", the line becomes:")},
 				{Kind: "config", Text: `.\python_embeded\python.exe -s ComfyUI\main.py --windows-standalone-build ` + flags},

@@ -161,6 +161,22 @@ var diffusersCards = ofCard([]cause.Card{
 		Sources: []string{"diffusers/examples/dreambooth/train_dreambooth_lora_sdxl.py", "diffusers/examples/dreambooth/train_dreambooth_lora_flux.py"},
 	},
 	{
+		ID: "diffusers/steps-sequential", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"enable_sequential_cpu_offload()"},
+		If: func(c *ledger.Case) bool {
+			return plainDiffusers(c) && !c.Training() && !c.In("omnigen", "cogvideo", "wan2gp", "hunyuanvideo") && !ledger.Roomy(c) && !c.Near("vae.decode(", "self.vae.decode(", "autoencoder_kl.py")
+		},
+		Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		Headline: "ran out of GPU memory[[ ({total})]] although it offloads layer by layer",
+		Means:    "Sequential offload, which needs least, is on already: hardly any weights stay on the card. So the work of one step fills it. That grows with resolution, number of images and, for video, frames.",
+		Not:      "`enable_model_cpu_offload()`: it needs more memory. Fewer steps: every step needs the same.",
+		Cures: []cause.Cure{
+			smallerCall,
+			{Fix: "close_other_apps", Title: "See what else is on the card", Told: "If there was a `pipe.to(\"cuda\")` before it, take that out. This shows what else is there:", Kind: "shell", Text: "nvidia-smi", Cost: "Free."},
+			quantTransformer,
+		},
+		Sources: []string{diffusersDocs},
+	},
+	{
 		ID: "diffusers/steps", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"noise_pred = ", "in __call__", "transformer_flux.py", "unet_2d_condition.py", "models/transformers/"}, Unsaid: []string{"accelerator.backward", "loss.backward("},
 		If: func(c *ledger.Case) bool {
 			return plainDiffusers(c) && !c.Training() && !c.In("omnigen", "cogvideo", "wan2gp", "hunyuanvideo") && !ledger.Roomy(c)
@@ -281,7 +297,7 @@ var invokeCards = slices.Concat([]cause.Card{
 		Not:      "Fewer steps: it failed in the VAE.",
 		Cures: []cause.Cure{
 			{Fix: "vae_tiling", Title: "Turn on tiled decoding: `force_tiled_decode`", Told: "In `invokeai.yaml`, then restart:", Kind: "config", Text: "force_tiled_decode: true", Cost: "Some seconds."},
-			{Fix: "lowvram_mode", Title: "Raise `device_working_mem_gb`", Told: "In `invokeai.yaml` (5.6 and later; 3 by default), then restart:", Kind: "config", Text: "device_working_mem_gb: 4", Cost: "Some speed: fewer weights stay on the card."},
+			{Fix: "lowvram_mode", Title: "Raise `device_working_mem_gb`", Told: "In `invokeai.yaml` (5.6 and later; 3 by default; if yours is higher, 2 more than now), then restart:", Kind: "config", Text: "device_working_mem_gb: 5", Cost: "Some speed: fewer weights stay on the card."},
 			{Fix: "lower_resolution", Title: "Lower the resolution, then use the Upscaling tab", Told: "Half the width and height needs about a quarter of the memory here.", Cost: "One more step."},
 		},
 		Sources: []string{"https://github.com/invoke-ai/InvokeAI/blob/main/invokeai/app/services/config/config_default.py", invokeLowVRAM},
