@@ -69,14 +69,15 @@ func (l *looking) half(name, told string) string {
 	return strconv.Itoa(was / 2)
 }
 
-// own is the reader's own value of a setting that a program prints or that they
-// typed, under its name there; "" where the log shows none.
+// own is the reader's own value of a setting that a program has a name for, or of
+// an option that they typed; "" where the log shows none. A word of code of that
+// name may be another function's.
 func (l *looking) own(name string) string {
 	if set, ok := l.Setting(name); ok && !set.Default {
 		return set.Value
 	}
 	for _, s := range slices.Backward(l.Facts.Settings) {
-		if strings.HasPrefix(s.Name, fact.Option) && strings.ReplaceAll(strings.ToLower(strings.TrimLeft(s.Flag, "-")), "-", "_") == name {
+		if strings.HasPrefix(s.Name, fact.Option) && strings.HasPrefix(s.Flag, "--") && strings.ReplaceAll(strings.ToLower(strings.TrimLeft(s.Flag, "-")), "-", "_") == name {
 			return s.Value
 		}
 	}

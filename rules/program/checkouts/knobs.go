@@ -122,7 +122,9 @@ func (k *knob) wanted(has string) string {
 			return strconv.Itoa(min(n-1, 2))
 		case k.advice != "" && has == k.has:
 			return k.advice
-		case (k.kind == "accumulate" || number(k.advice) > number(k.has)) && n < 1<<30: // more of it is less memory
+		case k.has == "0": // which means another thing in each
+			return ""
+		case (k.kind == "accumulate" || number(k.has) > 0 && number(k.advice) > number(k.has)) && n < 1<<30: // more of it is less memory
 			return strconv.Itoa(2 * n)
 		case n > 1 && n < 1<<30:
 			return strconv.Itoa(n / 2)
