@@ -95,6 +95,7 @@ func TestProgram(t *testing.T) {
 		{"a file of training for a test", "swz30/MPRNet", started("", "/r/MPRNet/Deblurring/test.py"), "lower_batch_size", ""},
 		{"a switch to add", "sczhou/ProPainter", started("inference_propainter.py", ""), "half_precision", "Add `--fp16` to your `inference_propainter.py` command."},
 		{"a switch that is on", "sczhou/ProPainter", started("inference_propainter.py", "", fact.Setting{Name: "fp16", Flag: "--fp16", Value: "true", Line: 1}), "half_precision", ""},
+		{"half of what -1 stands for", "sczhou/ProPainter", started("inference_propainter.py", "", fact.Setting{Name: "width", Flag: "--width", Value: "1280", Line: 1}), "lower_resolution", "Use `--width 640` instead of 1280 in your `inference_propainter.py` command (give --height too; -1 keeps the video's own). Or `--subvideo_length 50` (default 80)."},
 		{"a key behind the options", "facebookresearch/Mask2Former", train(started("train_net.py", "")), "lower_batch_size", "Add `SOLVER.IMS_PER_BATCH 8` at the end of your `train_net.py` command (default 16; of all GPUs together, lower SOLVER.BASE_LR with it)."},
 		{"another key of the same file", "babysor/MockingBird", train(started("", "/r/MockingBird/models/synthesizer/hparams.py")), "lower_batch_size", "Or set `synthesis_batch_size` from 16 to 8 (use and preparation for the vocoder)."},
 		{"a key of another file", "XiaoyuShi97/VideoFlow", started("", "/r/VideoFlow/inference.py"), "half_precision", "Or, in `configs/things.py`, set `_CN.BOFNet.mixed_precision` from False to True."},
