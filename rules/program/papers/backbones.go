@@ -214,12 +214,10 @@ var (
 		Titles:   map[string]string{"lower_batch_size": "Lower the batch size (BATCH_SIZE_PER_GPU)", "lower_resolution": "Train on smaller crops (TRAIN.IMAGE_SIZE)"},
 		Remedies: ways("lower_batch_size", "lower_resolution", "use_smaller_model"), Like: []*program.Program{&trainer.Vision},
 		Cards: []cause.Card{
-			paperEval("hrnet/evaluate", "Validation and tests process `TEST.BATCH_SIZE_PER_GPU` images at `TEST.IMAGE_SIZE` (default 2048 x 1024), four times a training crop.", "Smaller training crops: tests have a size of their own.", "HRNet-Semantic-Segmentation/lib/config/default.py",
+			paperEval("hrnet/validate", "Validation and tests process `TEST.BATCH_SIZE_PER_GPU` images at `TEST.IMAGE_SIZE` (default 2048 x 1024), four times a training crop.", "Smaller training crops: tests have a size of their own.", "HRNet-Semantic-Segmentation/lib/config/default.py",
 				cause.Cure{Fix: "lower_batch_size", If: func(c *ledger.Case) bool { own, _ := cures.Typed(c, "TEST.BATCH_SIZE_PER_GPU"); return own != "1" }, Title: "Validate one image at a time (TEST.BATCH_SIZE_PER_GPU 1)", Kind: "text", Text: "At the end of your command: `TEST.BATCH_SIZE_PER_GPU 1`. For testing, turn off MULTI_SCALE and FLIP_TEST.", Cost: "Slower."},
 				cause.Cure{Fix: "lower_resolution", Title: "Validate smaller images (TEST.IMAGE_SIZE)", Kind: "text", Text: "At the end of your command: `TEST.IMAGE_SIZE \"[1024,512]\"` (width, height).", Cost: "Scores of smaller images."}, cause.Cure{Fix: "use_smaller_model"}),
 			paperStep("hrnet/step", "HRNet keeps features at a quarter of the image's size through all stages, so it needs more memory than most networks. The batch size is per GPU.", "", "HRNet-Semantic-Segmentation/lib/config/default.py", own("lower_batch_size", "lower_resolution", "use_smaller_model")...),
-			paperRun("hrnet/validate", cause.BatchTooLarge, "Validation and tests process `TEST.BATCH_SIZE_PER_GPU` images at `TEST.IMAGE_SIZE` (default 2048 x 1024), four times a training crop. In training, memory depends on `TRAIN.IMAGE_SIZE` and the batch size.", "", "HRNet-Semantic-Segmentation/lib/config/default.py",
-				cause.Cure{Fix: "lower_batch_size", Title: "Validate one image at a time (TEST.BATCH_SIZE_PER_GPU 1)", Kind: "text", Text: "At the end of your command: `TEST.BATCH_SIZE_PER_GPU 1 TRAIN.BATCH_SIZE_PER_GPU 2`. For testing, turn off MULTI_SCALE and FLIP_TEST.", Cost: "Slower."}, cause.Cure{Fix: "use_smaller_model"}),
 		},
 	}
 	// OpenPCDet finds objects in point clouds.

@@ -156,10 +156,10 @@ var (
 			paperPart("yolov7/assignment", []string{"find_3_positive", "find_5_positive", "pair_wise_iou", "pair_wise_cls_loss", "compute_loss_ota(", "compute_loss_aux_ota("}, cause.BatchTooLarge, "ran out of GPU memory in the OTA loss, while assigning objects",
 				"The OTA loss compares every candidate box with every object of an image, for each class. Images with many objects need the most, so it can fail after many batches that were fine.", "", "yolov7/utils/loss.py",
 				append([]cause.Cure{{Fix: "lower_context", Title: "Turn off the OTA loss (loss_ota: 0)", Kind: "text", Text: "For train.py, set `loss_ota: 0` in the file that you pass with `--hyp`. train_aux.py (P6 models) cannot turn it off.", Cost: "Some accuracy; faster."}}, own("lower_batch_size", "lower_resolution")...)...),
-			paperEval("yolov7/validate", "Validation after an epoch uses twice the training's `--batch-size`; test.py has 32 by default. No gradients are kept there, so images and batch decide.", "Fewer data loader workers: they use RAM, not GPU memory.", "yolov7/train.py",
-				cause.Cure{Fix: "lower_batch_size", If: when.Not(yolov7Single)},
+			yolov7Tests(paperEval("yolov7/validate", "Validation after an epoch uses twice the training's `--batch-size`; test.py has 32 by default. No gradients are kept there, so images and batch decide.", "Fewer data loader workers: they use RAM, not GPU memory.", "yolov7/train.py",
+				cause.Cure{Fix: "lower_batch_size"},
 				cause.Cure{Fix: "lower_context", If: (*ledger.Case).Training, Title: "Or validate after the last epoch only (--notest)", Kind: "text", Text: "Add `--notest` to your train.py command. The validation then comes once, at the end.", Cost: "You do not see which epoch was best."},
-				cause.Cure{Fix: "lower_resolution"}, cause.Cure{Fix: "use_smaller_model", If: yolov7Single, Title: "Use YOLOv7-tiny", Told: "`--weights yolov7-tiny.pt`, or your own training of it."}),
+				cause.Cure{Fix: "lower_resolution"})),
 			paperStep("yolov7/step", "Memory grows with the batch size and the square of the image size. Batches with many objects need more, so it can fail after some steps. Mixed precision is already on.", "Fewer data loader workers: they use RAM, not GPU memory.", "yolov7/train.py", own("lower_batch_size", "lower_resolution", "use_smaller_model")...),
 			paperRun("yolov7/run", cause.BatchTooLarge, "Memory grows with the square of the image size and, in training and tests, with the batch size. Validation after an epoch uses twice the training batch size.", "Fewer data loader workers: they use RAM, not GPU memory.", "yolov7/train.py", append([]cause.Cure{{Fix: "cpu_offload", If: yolov7Exports, Title: "Export on the CPU (--device cpu)", Kind: "text", Text: "Add `--device cpu` to your export.py command: the exported file is the same.", Cost: "Some minutes."}, {Fix: "lower_batch_size"}, {Fix: "lower_resolution"}},
 				cause.Cure{Fix: "use_smaller_model", If: when.Not(yolov7Single)}, cause.Cure{Fix: "use_smaller_model", If: yolov7Detects, Title: "Use YOLOv7-tiny", Told: "`--weights yolov7-tiny.pt`, or your own training of it."})...),
@@ -265,6 +265,12 @@ var (
 	yolov7Exports = clues.Shows("export.py")
 	yolov7Single  = clues.Shows("detect.py", "export.py")
 )
+
+// yolov7Tests keeps a card from scripts that take one image.
+func yolov7Tests(k cause.Card) cause.Card {
+	k.If = when.All(k.If, when.Not(yolov7Single))
+	return k
+}
 
 // imagesPerBatch is one image where the reader's command has two already.
 func imagesPerBatch(told string) func(*ledger.Case) []step.Step {
