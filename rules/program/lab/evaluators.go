@@ -90,7 +90,7 @@ var (
 			"lower_batch_size": say("Use `batch_size=1` in the model's file below configs/models (8 in most); without one `--batch-size 1`."),
 			"lower_context":    say("Use `max_seq_len=2048` in the model's file, or `--max-seq-len 2048 --max-out-len 512`."),
 			"lower_parallel":   say("Use `--max-num-workers 1 --max-workers-per-gpu 1`: each worker loads the model again."),
-			"multi_gpu":        say("Use `run_cfg=dict(num_gpus=2)` in the model's file, or `--hf-num-gpus 2`: one copy over two GPUs."),
+			"multi_gpu":        say("Use `--hf-num-gpus 2` (in a model's file `run_cfg=dict(num_gpus=2)`): one copy over two GPUs."),
 			"half_precision":   say("Use `model_kwargs=dict(torch_dtype='torch.bfloat16')` in the model's file, or `--model-kwargs torch_dtype=torch.bfloat16`."),
 			"load_in_8bit":     say("A checkpoint that is quantised already, or its LMDeploy backend (`-a lmdeploy`)."),
 		},

@@ -19,7 +19,7 @@ var (
 		},
 		Proofs: []string{"ilab model train", "ilab train --", "/instructlab/model/", "instructlab/training/", "/share/instructlab/"},
 		Steps: spelling{
-			"use_lora":          say("Use `ilab model train --pipeline accelerated --lora-rank 4 --lora-quantize-dtype nf4`. This trains a LoRA on 4-bit weights. The default rank, 0, trains all weights."),
+			"use_lora":          say("Add `--pipeline accelerated --lora-rank 4 --lora-quantize-dtype nf4`. This trains a LoRA on 4-bit weights. The default rank, 0, trains all weights."),
 			"lower_batch_size":  say("Use `--max-batch-len 4096` (tokens per GPU; default 5000, up to 60000 in profiles; not below `--max-seq-len`)."),
 			"lower_context":     say("Use `--max-seq-len 2048 --max-batch-len 2048` (default 4096). Longer samples are left out."),
 			"offload_optimizer": say("Use `--deepspeed-cpu-offload-optimizer true`: 12 bytes of RAM per parameter."),

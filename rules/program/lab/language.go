@@ -3,6 +3,8 @@ package lab
 import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/torch/clues"
+	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
 	"github.com/oomdoc/oomdoc/rules/program/trainer"
 )
 
@@ -37,7 +39,7 @@ var (
 			"litgpt/litgpt/finetune/lora.py": "--quantize --precision --devices",
 			"litgpt/tutorials/oom.md":        "--data.max_seq_length",
 		},
-		Proofs: []string{"litgpt/", "lit_gpt/", "lit-gpt/", "lit_llama/", "lit-llama/", ", iter time: ", "| iter time: "}, Beside: map[string][]string{", iter time: ": {"ms"}, "| iter time: ": {"ms"}},
+		Proofs: []string{"litgpt/", "lit_gpt/", "lit-gpt/", "lit_llama/", "lit-llama/", "litgpt finetune", "litgpt generate ", "litgpt chat ", "litgpt pretrain ", "litgpt convert", ", iter time: ", "| iter time: "}, Beside: map[string][]string{", iter time: ": {"ms"}, "| iter time: ": {"ms"}},
 		Steps: spelling{
 			"lower_batch_size":  say("Use `--train.micro_batch_size 1`. Leave `--train.global_batch_size`: it accumulates. Older lit-gpt: `micro_batch_size = 1` at the top of the script."),
 			"lower_context":     say("Use `--train.max_seq_length 512`, or half of the present value. The default is the longest sample of the data set."),
@@ -55,6 +57,13 @@ var (
 				"A step processes `micro_batch_size` samples, and one long sample is enough to fill the GPU.[[ {asked} would be {tokens128} tokens with Llama 3's vocabulary of 128,000 in 32 bit.]]",
 				"A smaller `global_batch_size`: only the micro-batch is on the GPU.", "litgpt/tutorials/oom.md",
 				"lower_context", "lower_batch_size", "use_lora"),
+			useOf("litgpt", "while generating", "The weights take 2 bytes per parameter in bf16-true (8B: 16 GB), about 0.7 in nf4. The KV cache for prompt and answer comes on top.", "Fewer new tokens: the weights take most of the memory.", "litgpt/tutorials/quantize.md", "load_in_4bit", "half_precision", "use_smaller_model"),
+			{
+				ID: "litgpt/ram", Kinds: trainer.RAMGone, Cause: cause.HostMemory, Weight: cause.Strong,
+				Headline: "ran out of system memory (RAM)",
+				Means:    "Checkpoints pass through RAM. A conversion collects all weights before it saves them: 2 GB per billion parameters in 16 bit (70B: 140 GB), twice that in 32 bit.",
+				Cures:    []cause.Cure{{Fix: "add_swap"}, {Fix: "use_smaller_model"}}, Sources: []string{"litgpt/README.md"},
+			},
 		},
 	}
 	// GPTNeoX is EleutherAI's trainer on DeepSpeed and Megatron.
@@ -211,7 +220,7 @@ var (
 	XTuner = program.Program{
 		Name: "xtuner", Shown: "XTuner", Work: "text-training", Edits: "flags", Language: "python", Commands: []string{"xtuner"},
 		Sources:  program.Sources{"xtuner/xtuner/tools/train.py": "--deepspeed", "xtuner/xtuner/configs/internlm/internlm2_5_chat_7b/internlm2_5_chat_7b_qlora_alpaca_e3.py": "pretrained_model_name_or_path max_length batch_size accumulative_counts sequence_parallel_size"},
-		Proofs:   []string{"xtuner/"},
+		Proofs:   []string{"xtuner/", "xtuner train ", "xtuner convert ", "xtuner chat "},
 		TakenFor: []string{"mmengine"},
 		Remedies: map[string][]cause.Remedy{cause.ModelTooLarge: {{Fix: "shard_training", Fit: cause.Foremost}, {Fix: "use_lora", Fit: cause.Cures}, {Fix: "use_smaller_model", Fit: cause.Helps}}},
 		Steps: spelling{
@@ -223,7 +232,8 @@ var (
 			"use_smaller_model": say("Use the config of a smaller model. `xtuner list-cfg` shows them."),
 		},
 		Titles: map[string]string{"lower_context": "Lower `max_length`", "use_smaller_model": "Use a smaller model"}, Costs: map[string]string{"use_smaller_model": "quality"},
-		Like: []*program.Program{&trainer.LanguageModels},
+		Useless: clues.Useless(cures.Mentions("qlora"), "Your config trains a LoRA in 4 bit already.", "use_lora"),
+		Like:    []*program.Program{&trainer.LanguageModels},
 		Cards: []cause.Card{stepOf("xtuner",
 			"XTuner packs samples up to `max_length`[[ ({length} here)]], however short your data is. `_full_` configs take 16 bytes per parameter.[[ {asked} would be {tokens152} tokens with Qwen's vocabulary of 152,000 in 32 bit.]]",
 			"Shorter data: packing fills samples up again.", "xtuner/xtuner/tools/train.py",
@@ -241,11 +251,12 @@ var (
 			"use_lora":               say("Use the recipe's `config_qlora.yaml` instead of `config_full.yaml`, started with `--config_file recipes/accelerate_configs/ddp.yaml` (in older releases multi_gpu.yaml)."),
 			"shard_training":         say("Use `accelerate launch --config_file recipes/accelerate_configs/zero3.yaml` (or fsdp.yaml). Do not use ddp.yaml with a full recipe."),
 		},
-		Like: []*program.Program{&trainer.LanguageModels},
+		Useless: clues.Useless(cures.Mentions("config_qlora"), "Your recipe trains a LoRA in 4 bit already.", "use_lora"),
+		Like:    []*program.Program{&trainer.LanguageModels},
 		Cards: []cause.Card{stepOf("alignment-handbook",
 			"The full recipes are made for 8 GPUs with 80 GB each. They train all weights (16 bytes per parameter, split by ZeRO-3) with batches of 8 or 16 per GPU. DPO also keeps a reference model, and each sample has two answers.",
 			"", "alignment-handbook/recipes/zephyr-7b-beta/sft/config_full.yaml",
-			"lower_batch_size", "use_lora", "shard_training")},
+			"lower_batch_size", "use_lora", "lower_context", "gradient_checkpointing", "shard_training")},
 	}
 	// DeepSpeedChat is the RLHF pipeline of DeepSpeedExamples.
 	DeepSpeedChat = program.Program{

@@ -5,13 +5,17 @@ package lab
 
 import (
 	"maps"
+	"slices"
+	"strings"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/apps"
+	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
 	"github.com/oomdoc/oomdoc/rules/program/trainer"
 	"github.com/oomdoc/oomdoc/rules/step"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 // spelling is how a program does a fix.
@@ -43,7 +47,13 @@ func phaseFigures(c *ledger.Case) map[string]string {
 	out["in"] = ""
 	if c.Training() {
 		out["in"] = "in a training step"
-		if len(ledger.Trace(c)) == 0 && c.Signal("many_steps") == nil {
+		switch {
+		case saves(c):
+			out["in"] = "while saving or merging the model"
+		case cures.Evaluating(c):
+			out["in"] = "while evaluating between training steps"
+		}
+		if out["in"] == "in a training step" && len(ledger.Trace(c)) == 0 && c.Signal("many_steps") == nil {
 			out["in"] = "while training or setting it up"
 		}
 	}
@@ -74,6 +84,48 @@ func ranks(c *ledger.Case) bool {
 	return len(c.F().OtherProcesses) > 1 && c.Shortfall.Has() && held >= c.Shortfall.Bytes
 }
 
+// trains reports a training, and not a use of what it made.
+func trains(c *ledger.Case) bool { return c.Training() && !cures.Uses(c) }
+
+// savers are functions that collect or merge the weights of a whole model.
+var savers = []string{"save_model", "_save_checkpoint", "merge_and_unload", "merge_adapter", "save_pretrained", "_zero3_consolidated_16bit_state_dict", "_full_post_state_dict_hook"}
+
+// saves reports that the model was being saved or merged: no batch matters.
+func saves(c *ledger.Case) bool {
+	return slices.ContainsFunc(ledger.Trace(c), func(f fact.Code) bool {
+		return slices.Contains(savers, f.Function) || strings.Contains(f.Source, ".merge_and_unload(")
+	})
+}
+
+// evaluations are what an evaluation between training steps reads instead of the
+// training's batch size, by program.
+var evaluations = map[string]string{
+	"composer":       "In the YAML file: `device_eval_batch_size: 1`. The micro-batch size is for training only.",
+	"llm-foundry":    "In the YAML file: `device_eval_batch_size: 1`. The micro-batch size is for training only.",
+	"deepspeed-chat": "Use `--per_device_eval_batch_size 1` (default 16).",
+	"ludwig":         "In the configuration, under `trainer`: `eval_batch_size: 1`.",
+}
+
+// forPhase are a training's fixes: between its steps the evaluation's own batch
+// size comes first, and nothing is kept for a backward pass.
+func forPhase(program string, names []string) []cause.Cure {
+	out := fixes(names...)
+	for i := range out {
+		if out[i].Fix == "gradient_checkpointing" {
+			out[i].If = when.Not(cures.Evaluating)
+		}
+	}
+	if told := evaluations[program]; told != "" {
+		for i := range out {
+			if out[i].Fix == "lower_batch_size" {
+				out[i].If = when.Not(cures.Evaluating)
+			}
+		}
+		out = append([]cause.Cure{{Fix: "lower_batch_size", If: cures.Evaluating, Title: "Lower the evaluation's batch size", Told: told, Cost: "slower"}}, out...)
+	}
+	return out
+}
+
 // stepped reports what a step may well ask for: of a single piece as large as a
 // third of the card, only where no operation is known to have asked for it.
 func stepped(c *ledger.Case) bool {
@@ -88,38 +140,38 @@ var look = cause.Cure{
 
 // phaseCard is what a program has to say of one phase. The program's own proof
 // is all that the log must show besides.
-func phaseCard(id, headline, means, not, source string, when func(*ledger.Case) bool, cures []cause.Cure) cause.Card {
+func phaseCard(id, headline, means, not, source string, holds func(*ledger.Case) bool, list []cause.Cure) cause.Card {
 	return cause.Card{
-		ID: id, Kinds: cardFull, If: when, Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: phaseFigures,
-		Headline: headline, Means: means, Not: not, Cures: apps.Looking(look, cures), Sources: []string{source},
+		ID: id, Kinds: cardFull, If: holds, Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: phaseFigures,
+		Headline: headline, Means: means, Not: not, Cures: apps.Looking(look, list), Sources: []string{source},
 	}
 }
 
 // stepOf is a step of a program that trains, or what its log leaves open.
-func stepOf(program, means, not, source string, cures ...string) cause.Card {
+func stepOf(program, means, not, source string, names ...string) cause.Card {
 	return phaseCard(program+"/train", "ran out of GPU memory[[ {in}]][[: this run alone fills the {full} GPU]]", means, not, source,
 		func(c *ledger.Case) bool {
-			return stepped(c) && c.Phase != "load" && (c.Training() || c.Phase == "unknown")
-		}, fixes(cures...))
+			return stepped(c) && c.Phase != "load" && (c.Training() || c.Phase == "unknown") && !saves(c) && !cures.Uses(c) && c.Signal("eval_accumulate") == nil
+		}, forPhase(program, names))
 }
 
 // trainOf is a training step of a program that is also used for what it learnt:
 // what does not show a step is not taken for one.
-func trainOf(program, means, not, source string, cures ...string) cause.Card {
-	k := stepOf(program, means, not, source, cures...)
-	k.If = func(c *ledger.Case) bool { return stepped(c) && c.Phase != "load" && c.Training() }
+func trainOf(program, means, not, source string, names ...string) cause.Card {
+	k := stepOf(program, means, not, source, names...)
+	k.If = func(c *ledger.Case) bool { return stepped(c) && c.Phase != "load" && trains(c) }
 	return k
 }
 
 // useOf is a program at work that does not train.
-func useOf(program, while, means, not, source string, cures ...string) cause.Card {
+func useOf(program, while, means, not, source string, names ...string) cause.Card {
 	k := phaseCard(program+"/use", "ran out of GPU memory[[ {while}]]", means, not, source,
 		func(c *ledger.Case) bool {
-			return ours(c) && ledger.NeverFits(c) == "" && !c.Training() && c.Phase != "load"
-		}, fixes(cures...))
+			return ours(c) && ledger.NeverFits(c) == "" && !trains(c) && !saves(c) && c.Phase != "load"
+		}, fixes(names...))
 	k.Figures = func(c *ledger.Case) map[string]string {
 		out := phaseFigures(c)
-		if out["while"] = ""; c.Phase == "inference" {
+		if out["while"] = ""; c.Phase == "inference" || cures.Uses(c) {
 			out["while"] = while
 		}
 		return out

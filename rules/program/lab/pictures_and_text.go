@@ -2,8 +2,10 @@ package lab
 
 import (
 	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/program/apps"
+	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
 	"github.com/oomdoc/oomdoc/rules/program/torch/tuning"
 	"github.com/oomdoc/oomdoc/rules/program/trainer"
 	"github.com/oomdoc/oomdoc/rules/step"
@@ -29,14 +31,15 @@ var (
 			"lower_context":          say("Use `--model_max_length 1024`. In version 1.5 an image takes 576 of these tokens."),
 			"lower_resolution":       say("Use `--image_aspect_ratio pad`. `anyres` (version 1.6) cuts an image into up to five tiles, 2,880 tokens."),
 			"gradient_checkpointing": say("Use `--gradient_checkpointing True`, as in its scripts."),
-			"use_lora":               say("Use scripts/v1_5/finetune_lora.sh. For QLoRA add `--bits 4` (with zero2.json)."),
+			"use_lora":               llavaAdapters,
 			"shard_training":         say("Use `--deepspeed ./scripts/zero3.json` over all GPUs."),
 			"offload_optimizer":      say("Use `--deepspeed ./scripts/zero3_offload.json`. It uses RAM instead, and is slower."),
-			"load_in_4bit":           say("Use `--load-4bit` on llava.serve.cli or model_worker; in code `load_pretrained_model(path, None, name, load_4bit=True)`."),
-			"load_in_8bit":           say("Use `--load-8bit` in the same places."),
+			"load_in_4bit":           say("Add `--load-4bit` to llava.serve.cli or model_worker; in code `load_pretrained_model(path, None, name, load_4bit=True)`."),
+			"load_in_8bit":           say("Add `--load-8bit` to llava.serve.cli or model_worker."),
 			"multi_gpu":              say("Make several GPUs visible (`CUDA_VISIBLE_DEVICES=0,1`). It spreads the model over them automatically."),
 		},
-		Like: []*program.Program{&trainer.LanguageModels},
+		Useless: map[string]func(*ledger.Case) string{"load_in_8bit": inFourBits},
+		Like:    []*program.Program{&trainer.LanguageModels},
 		Cards: []cause.Card{
 			tuning.Resized("llava"), loadOf("llava", "The 7B model takes 14 GB in 16 bit plus the vision encoder, and under 8 GB with `--load-4bit`. 13B takes 26 GB.", "", "LLaVA/README.md", "load_in_4bit", "load_in_8bit", "multi_gpu"),
 			{
@@ -150,6 +153,22 @@ var (
 		},
 	}
 )
+
+// inFourBits: fewer bits than 8 are on.
+func inFourBits(c *ledger.Case) string {
+	if _, ok := cures.Typed(c, "--load-4bit"); ok {
+		return "You load it in 4 bit already."
+	}
+	return ""
+}
+
+// llavaAdapters are LoRA, or fewer bits below one.
+func llavaAdapters(c *ledger.Case) []step.Step {
+	if _, ok := cures.Typed(c, "--lora_enable"); ok {
+		return []step.Step{{Kind: "text", Text: "You train a LoRA already. Add `--bits 4` for QLoRA, with zero2.json instead of zero3.json."}}
+	}
+	return []step.Step{{Kind: "text", Text: "Use scripts/v1_5/finetune_lora.sh. For QLoRA add `--bits 4` (with zero2.json)."}}
+}
 
 // inTiles are fewer tiles, in the training script or in code.
 var inTiles = apps.ByPhase(step.Step{Kind: "text", Text: "Use `--max_dynamic_patch 4` (6 in the scripts), and fewer images or frames per sample."}, step.Step{Kind: "python", Text: "pixel_values = load_image(\"image.jpg\", max_num=4).to(torch.bfloat16).cuda()   # 12 by default; video: max_num=1, fewer frames"})

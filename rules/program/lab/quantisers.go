@@ -86,6 +86,17 @@ var firstPass = cause.Card{
 // layerCosts are those of calibrating with less at a time.
 var layerCosts = map[string]string{"lower_context": "hardly any quality", "cpu_offload": "slower", "lower_batch_size": "slower"}
 
+// inRAM is a card of a program that holds the unquantised model in RAM.
+func inRAM(program, means, not, source string, first ...cause.Cure) cause.Card {
+	return cause.Card{
+		ID: program + "/ram", Kinds: trainer.RAMGone, Cause: cause.HostMemory, Weight: cause.Strong,
+		Headline: "ran out of system memory (RAM)",
+		Means:    means, Not: not,
+		Cures:   append(first, cause.Cure{Fix: "add_swap"}, cause.Cure{Fix: "use_smaller_model", Title: "Or download a quantised version", Told: "Somebody may have made it: search huggingface.co for the model's name with AWQ, GPTQ or FP8.", Cost: "none"}),
+		Sources: []string{source},
+	}
+}
+
 // Programs that make quantised or merged weights.
 var (
 	// GPTQModel is ModelCloud's, AutoGPTQ before it.
@@ -104,7 +115,8 @@ var (
 		Cards: []cause.Card{hessian("gptqmodel", "GPTQModel/gptqmodel/quantization/gptq.py"), quantising("gptqmodel",
 			"It quantises one layer at a time. That layer needs the outputs of all calibration samples, and a Hessian per module (0.77 GiB for 14,336 inputs). Long samples and large MoE layers need the most.",
 			"Fewer `bits`: they shrink the result, not the memory for quantising.", "GPTQModel/gptqmodel/quantization/config.py",
-			"lower_context", "cpu_offload", "multi_gpu")},
+			"lower_context", "cpu_offload", "multi_gpu"),
+			inRAM("gptqmodel", "GPTQModel keeps the 16-bit model in RAM (2 GB per billion parameters), with the outputs of all calibration samples. Finished layers stay there until saving, unless `offload_to_disk` is on.", "Fewer `bits`: the 16-bit model is loaded anyway.", "GPTQModel/gptqmodel/quantization/config.py", cause.Cure{Fix: "cpu_offload"}, cause.Cure{Fix: "lower_context"})},
 	}
 	// TRTQuantize is TensorRT-LLM's examples/quantization/quantize.py, and ModelOpt
 	// (AMMO before) below it.
@@ -127,7 +139,7 @@ var (
 			Means:    "The script loads the whole 16-bit model (2 GB per billion parameters) and runs the calibration through it. The target format (`--qformat`) saves nothing before the export.",
 			Not:      "Fewer bits in `--qformat`: the 16-bit model is loaded anyway.",
 			Cures:    fixes("multi_gpu", "cpu_offload", "lower_context"), Sources: []string{"TensorRT-LLM/examples/quantization/quantize.py"},
-		}},
+		}, inRAM("tensorrt-llm-quantize", "The script loads the whole 16-bit model, 2 GB per billion parameters (70B: 140 GB). With `--device_map auto`, what does not fit on the GPUs stays in RAM. Saving holds part of the weights a second time.", "Fewer bits in `--qformat`: the 16-bit model is loaded anyway.", "TensorRT-LLM/examples/quantization/quantize.py")},
 	}
 	// AutoGPTQ is read as a loader, too, by Transformers and others.
 	AutoGPTQ = program.Program{
@@ -147,7 +159,8 @@ var (
 		Cards: []cause.Card{hessian("autogptq", "AutoGPTQ/auto_gptq/quantization/gptq.py"), quantising("autogptq",
 			"It quantises one layer at a time. By default the hidden states of all examples also stay on the GPU: examples x length x width x 2 bytes. The rest of the model is in RAM, unless `max_memory` puts it on the GPU.",
 			"Fewer `bits`: they shrink the result, not the memory for quantising.", "AutoGPTQ/auto_gptq/modeling/_base.py",
-			"lower_batch_size", "lower_context", "cpu_offload")},
+			"lower_batch_size", "lower_context", "cpu_offload"),
+			inRAM("autogptq", "AutoGPTQ keeps the 16-bit model in RAM (2 GB per billion parameters) while one layer after another visits the GPU. With `cache_examples_on_gpu=False` the examples' hidden states are there too.", "Fewer `bits`: the 16-bit model is loaded anyway.", "AutoGPTQ/auto_gptq/modeling/_base.py", cause.Cure{Fix: "lower_context"})},
 	}
 	// AutoAWQ searches scales with calibration samples.
 	AutoAWQ = program.Program{
@@ -165,7 +178,8 @@ var (
 		Cards: []cause.Card{firstPass, quantising("autoawq",
 			"All calibration samples (by default 128 of up to 512 tokens) go through a layer at once, unless you set `n_parallel_calib_samples`. MoE and wide MLP layers need the most. With `device_map=\"auto\"` (the default from 0.2.7 on) other layers fill the GPU too.",
 			"A smaller `w_bit`: it shrinks the result, not the memory for quantising.", "AutoAWQ/awq/models/base.py",
-			"lower_batch_size", "cpu_offload", "lower_context")},
+			"lower_batch_size", "cpu_offload", "lower_context"),
+			inRAM("autoawq", "AutoAWQ keeps the 16-bit model in RAM (2 GB per billion parameters) while one layer after another visits the GPU, with the calibration samples' hidden states.", "A smaller `w_bit`: the 16-bit model is loaded anyway.", "AutoAWQ/awq/models/base.py", cause.Cure{Fix: "lower_context"})},
 	}
 	// LLMCompressor is the vLLM project's.
 	LLMCompressor = program.Program{

@@ -4,6 +4,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/step"
 )
 
 // RLlib is Ray's reinforcement learning: the tasks are its own, so what bounds
@@ -11,8 +12,12 @@ import (
 var RLlib = program.Program{
 	Name: "rllib", Shown: "RLlib", Edits: "code", Language: "python",
 	Proofs:  []string{"ray/rllib/", "ray.rllib", "ray_PolicyEvaluator", "ray_RolloutWorker", "ray::RolloutWorker", "ray::MultiAgentEnvRunner", "ray::SingleAgentEnvRunner", "ray_ImpalaTrainer", "ray_PPOTrainer", "ray::ImpalaTrainer", "ray::PPOTrainer", "ray_APEX", "ray_DQN"},
-	Sources: program.Sources{"ray/rllib/algorithms/algorithm_config.py": "num_env_runners num_envs_per_env_runner train_batch_size replay_buffer_config num_workers"},
+	Sources: program.Sources{"ray/rllib/algorithms/algorithm_config.py": "minibatch_size sgd_minibatch_size num_gpus_per_env_runner num_env_runners num_envs_per_env_runner train_batch_size replay_buffer_config num_workers"},
+	Steps: spelling{
+		"lower_batch_size": step.Paste("python", "config.training(minibatch_size=64, train_batch_size=2000)   # half of yours; before Ray 2.38: sgd_minibatch_size"),
+	},
 	Cards: []cause.Card{
+		trainOf("rllib", "The learner passes a minibatch of the collected steps through the network; images and recurrent networks need the most. Rollout workers that were given a share of a GPU (`num_gpus_per_env_runner`) keep a copy of the policy there too.", "Fewer rollouts per worker: they wait in RAM.", "ray/rllib/algorithms/algorithm_config.py", "lower_batch_size", "use_smaller_model"),
 		{
 			ID: "rllib/node", Kinds: []fact.Kind{fact.RayKilled},
 			Cause: cause.HostMemory, Weight: cause.Decisive,

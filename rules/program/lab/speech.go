@@ -1,11 +1,14 @@
 package lab
 
 import (
+	"strconv"
+
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/program/apps"
+	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
 	"github.com/oomdoc/oomdoc/rules/program/trainer"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
@@ -109,7 +112,7 @@ var (
 		Sources: program.Sources{"pyannote-audio/src/pyannote/audio/pipelines/speaker_diarization.py": "segmentation_batch_size embedding_batch_size"},
 		Proofs:  []string{"pyannote/audio/"},
 		Steps: spelling{
-			"lower_batch_size": step.Paste("python", "pipeline.segmentation_batch_size = 4   # 32 in most pipelines\npipeline.embedding_batch_size = 4"),
+			"lower_batch_size": apps.ByPhase(step.Step{Kind: "python", Text: "task = SpeakerDiarization(protocol, duration=5.0, batch_size=8)   # your task and protocol; 32 by default"}, step.Step{Kind: "python", Text: "pipeline.segmentation_batch_size = 4   # 32 in most pipelines\npipeline.embedding_batch_size = 4"}),
 			"lower_context":    say("Cut the recording into parts of ten to twenty minutes. You must then match speakers between the parts."),
 			"cpu_offload":      step.Paste("python", "pipeline.to(torch.device(\"cpu\"))"),
 		},
@@ -204,5 +207,9 @@ var (
 
 // durations is half of the seconds of a batch.
 func durations(c *ledger.Case) []step.Step {
-	return []step.Step{{Kind: "text", Text: "Use `--max-duration " + trainer.Halved(c, "300", "max_duration") + "` (seconds per batch and GPU), then raise it while it fits."}}
+	half := trainer.Halved(c, "300", "max_duration")
+	if own, ok := cures.Typed(c, "--max-duration"); ok && step.Divided(own, 2) > 0 {
+		half = strconv.Itoa(step.Divided(own, 2))
+	}
+	return []step.Step{{Kind: "text", Text: "Use `--max-duration " + half + "` (seconds per batch and GPU), then raise it while it fits."}}
 }

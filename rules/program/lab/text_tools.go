@@ -9,6 +9,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/program/apps"
+	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
 	"github.com/oomdoc/oomdoc/rules/program/trainer"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
@@ -139,15 +140,23 @@ var (
 	AllenNLP = program.Program{
 		Name: "allennlp", Shown: "AllenNLP", Work: "text-training", Edits: "flags", Language: "python", Commands: []string{"allennlp"},
 		Sources: program.Sources{"allennlp/allennlp/training/gradient_descent_trainer.py": "num_gradient_accumulation_steps use_amp", "allennlp/allennlp/data/data_loaders/multiprocess_data_loader.py": "max_instances_in_memory batch_size", "allennlp/allennlp/commands/train.py": "--overrides"},
-		Proofs:  []string{"allennlp/"},
+		Proofs:  []string{"allennlp/", "allennlp train ", "allennlp evaluate ", "allennlp predict "},
 		Steps: spelling{
-			"lower_batch_size":  say("In the jsonnet file: `batch_size: 4` in `data_loader` or its sampler, and `num_gradient_accumulation_steps: 8` in `trainer`."),
+			"lower_batch_size":  say("In the jsonnet file: `batch_size: 4` in `data_loader` or its sampler, and in training `num_gradient_accumulation_steps: 8` in `trainer`."),
 			"lower_context":     say("In the jsonnet file: `max_length: 256` in the reader or its tokenizer, if it has that. A sampler of type `max_tokens_sampler` with `max_tokens: 2048` limits the batch."),
 			"mixed_precision":   say("In the jsonnet file: `use_amp: true` in `trainer`."),
 			"lower_num_workers": say("In the jsonnet file: `max_instances_in_memory: 1000, num_workers: 0` in `data_loader`."),
 		},
-		Like:  []*program.Program{&trainer.LanguageModels},
-		Cards: []cause.Card{stepOf("allennlp", "A batch is padded to its longest instance. Span models (such as coreference) grow with the square of a document's words, so one long document can be too much even at batch size 1.", "", "allennlp/allennlp/data/samplers/max_tokens_batch_sampler.py", "lower_batch_size", "lower_context", "mixed_precision")},
+		Like: []*program.Program{&trainer.LanguageModels},
+		Cards: []cause.Card{stepOf("allennlp", "A batch is padded to its longest instance. Span models (such as coreference) grow with the square of a document's words, so one long document can be too much even at batch size 1.", "", "allennlp/allennlp/data/samplers/max_tokens_batch_sampler.py", "lower_batch_size", "lower_context", "mixed_precision"),
+			useOf("allennlp", "while evaluating", "A batch is padded to its longest instance. Span models (such as coreference) grow with the square of a document's words, so one long document can be too much even at batch size 1.", "", "allennlp/allennlp/data/samplers/max_tokens_batch_sampler.py", "lower_batch_size", "lower_context"),
+			{
+				ID: "allennlp/ram", Kinds: trainer.RAMGone, Cause: cause.HostMemory, Weight: cause.Strong,
+				Headline: "ran out of system memory (RAM)",
+				Means:    "By default the reader keeps every instance of the data set in RAM, as Python objects much larger than the text. Each worker has its own copy.",
+				Not:      "A smaller batch: all instances are read first.",
+				Cures:    fixes("lower_num_workers", "add_swap"), Sources: []string{"allennlp/allennlp/data/data_loaders/multiprocess_data_loader.py"},
+			}},
 	}
 	// ColBERT indexes and trains late interaction; RAGatouille runs it.
 	ColBERT = program.Program{
@@ -173,7 +182,7 @@ var (
 	// OpenNMTPy is the PyTorch one.
 	OpenNMTPy = program.Program{
 		Name: "opennmt-py", Shown: "OpenNMT-py", Work: "text-training", Edits: "flags", Language: "python", Commands: []string{"onmt_train", "onmt_translate"},
-		Sources: program.Sources{"OpenNMT-py/onmt/opts.py": "-max_generator_batches -src_seq_length -tgt_seq_length -rnn_size -word_vec_size -layers -src_vocab_size -tgt_vocab_size -batch_size -batch_type -accum_count -valid_batch_size -use_ckpting -model_dtype -num_workers -bucket_size -gpu_ranks"},
+		Sources: program.Sources{"OpenNMT-py/onmt/opts.py": "-max_generator_batches -src_seq_length -tgt_seq_length -rnn_size -word_vec_size -layers -src_vocab_size -tgt_vocab_size -batch_size -batch_type -accum_count -valid_batch_size -use_ckpting -model_dtype -num_workers -bucket_size -gpu_ranks -beam_size"},
 		Proofs:  []string{"onmt/", "OpenNMT-py", "onmt_train", "cuda OOM - batch removed"},
 		Steps: spelling{
 			"lower_batch_size":       onmt("Add `-batch_size 32` (64 by default; sentences), or `-batch_type tokens -batch_size 2048`; and `-max_generator_batches 8` (32): scores of fewer words at a time.", "# 2.0 and later; before: -batch_type tokens -batch_size 2048 on the command line\nbatch_type: tokens\nbatch_size: 2048        # tokens, padding counted; half of yours\naccum_count: [8]\nvalid_batch_size: 256   # tokens too"),
@@ -186,6 +195,7 @@ var (
 		Titles: map[string]string{"lower_batch_size": "Lower the batch size and count it in tokens", "lower_context": "Leave out long sentences"},
 		Like:   []*program.Program{&trainer.LanguageModels},
 		Cards: []cause.Card{
+			saying(while(useOf("opennmt-py", "", "`-batch_size` sentences (30 by default) are translated together, each with `-beam_size` beams (5 by default) and padded to the longest.", "", "OpenNMT-py/onmt/opts.py", "lower_batch_size"), "while translating"), "opennmt-py/translate", "in translate_batch", "onmt_translate"),
 			while(saying(stepOf("opennmt-py", "This is a warning: that batch was skipped, and training goes on. A few do no harm. Many mean that the model does not learn long sentences.", "", "OpenNMT-py/onmt/trainer.py", "lower_batch_size", "lower_context", "mixed_precision"), "opennmt-py/removed", "batch removed"), "on one batch and skipped it"),
 			stepOf("opennmt-py", "By default (`batch_type: sents`) `batch_size` counts sentences, and all are padded to the longest. With `tokens` it limits the tokens instead. Output scores take tokens x vocabulary; weights and Adam's state grow with layers and vocabulary.", "", "OpenNMT-py/onmt/opts.py", "lower_batch_size", "use_smaller_model", "lower_context", "mixed_precision"),
 		},
@@ -245,6 +255,9 @@ var onmtBefore = []string{"onmt/Optim.py", "onmt/Trainer.py", "onmt/Models.py", 
 // onmt is a step of OpenNMT-py's for its versions before 0.2, and since 2.0.
 func onmt(before, since string) func(*ledger.Case) []step.Step {
 	return func(c *ledger.Case) []step.Step {
+		if cures.Mentions("onmt_translate", "translate.py")(c) && strings.Contains(since, "batch_size") {
+			return []step.Step{{Kind: "text", Text: "Use `-batch_size 8` and a smaller `-beam_size`, and split sentences of several hundred words."}}
+		}
 		for _, x := range c.Facts.Code {
 			if slices.ContainsFunc(onmtBefore, func(file string) bool { return strings.HasSuffix(x.File, file) }) {
 				return []step.Step{{Kind: "text", Text: before}}

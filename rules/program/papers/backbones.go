@@ -2,8 +2,10 @@ package papers
 
 import (
 	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/program/apps"
+	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
 	"github.com/oomdoc/oomdoc/rules/program/trainer"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
@@ -14,7 +16,7 @@ var (
 	SwinTransformer = program.Program{
 		Name: "swin-transformer", Shown: "Swin Transformer", Work: "vision", Edits: "code", Language: "python",
 		Proofs:  []string{"Swin-Transformer/main", "Swin-Transformer/models/", "Swin-Transformer/kernels/"},
-		Sources: program.Sources{"Swin-Transformer/main.py": "--batch-size --accumulation-steps --use-checkpoint --amp-opt-level --disable_amp --cfg --opts", "Swin-Transformer/config.py": "NUM_WORKERS"},
+		Sources: program.Sources{"Swin-Transformer/main.py": "--batch-size --accumulation-steps --use-checkpoint --amp-opt-level --disable_amp --cfg --opts --cache-mode --zip", "Swin-Transformer/config.py": "NUM_WORKERS"},
 		Steps: spelling{
 			"lower_batch_size":       halve("main.py", "--batch-size", ", and double `--accumulation-steps` for the same result. The batch is per GPU (default 128)."),
 			"gradient_checkpointing": say("Add `--use-checkpoint`. It saves about 60 % with Swin-B, its guide says."),
@@ -25,7 +27,17 @@ var (
 		},
 		Costs:    map[string]string{"lower_resolution": "Some accuracy."},
 		Remedies: ways("lower_batch_size", "gradient_checkpointing", "lower_resolution", "use_smaller_model"), Like: []*program.Program{&trainer.Vision},
-		Cards: []cause.Card{paperStep("swin-transformer/step", "The batch size is per GPU, 128 images by default. The configs are meant for eight GPUs with 32 GB each.", "", "Swin-Transformer/get_started.md",
+		Cards: []cause.Card{{
+			ID: "swin-transformer/cache", Kinds: trainer.RAMGone, Said: []string{"--cache-mode", "global_rank 0 cached"}, Cause: cause.HostMemory, Weight: cause.Strong,
+			Headline: "ran out of system memory (RAM) while caching the data set",
+			Means:    "`--zip` keeps the images in RAM: with `--cache-mode full` the whole data set in each process, with `part` (the default) one share in each.",
+			Not:      "A smaller batch: the data set is cached before the first one.",
+			Cures: []cause.Cure{
+				{Fix: "stream_dataset", Title: "Cache less (--cache-mode)", Kind: "text", Text: "Use `--cache-mode part`, or `no`: images are then read from the disk.", Cost: "Slower on a slow disk."},
+				{Fix: "lower_num_workers"}, {Fix: "add_swap"},
+			},
+			Sources: []string{"Swin-Transformer/main.py"},
+		}, paperStep("swin-transformer/step", "The batch size is per GPU, 128 images by default. The configs are meant for eight GPUs with 32 GB each.", "", "Swin-Transformer/get_started.md",
 			own("lower_batch_size", "gradient_checkpointing", "use_smaller_model")...)},
 	}
 	// ConvNeXt is Facebook's.
@@ -36,7 +48,7 @@ var (
 		Steps: spelling{
 			"lower_batch_size":  halve("main.py", "--batch_size", ", and double `--update_freq` for the same result (default 64 per GPU, and 1)."),
 			"mixed_precision":   say("Add `--use_amp true` (off by default)."),
-			"lower_resolution":  say("Use `--input_size 224` instead of 384: about a third of the activations."),
+			"lower_resolution":  say("Use a smaller `--input_size`, such as 160 (default 224)."),
 			"use_smaller_model": say("Use `--model convnext_tiny` or convnext_small. Setting `--model_ema false` saves a copy of the weights."),
 			"lower_num_workers": say("Use `--num_workers 2`."),
 		},
@@ -138,10 +150,15 @@ var (
 		Steps: spelling{
 			"lower_resolution": say("Use a config with 256x192 instead of 384x288: less than half the pixels."),
 		},
-		Titles: map[string]string{"lower_resolution": "Use a config with smaller inputs"},
-		Costs:  map[string]string{"lower_resolution": "Joints are less exact."},
-		Like:   []*program.Program{trainer.MMFamily, &trainer.DataAside, &trainer.Vision},
+		Titles:  map[string]string{"lower_resolution": "Use a config with smaller inputs"},
+		Costs:   map[string]string{"lower_resolution": "Joints are less exact."},
+		Sources: program.Sources{"mmpose/demo/topdown_demo_with_mmdet.py": "--bbox-thr --device"},
+		Like:    []*program.Program{trainer.MMFamily, &trainer.DataAside, &trainer.Vision},
 		Cards: []cause.Card{
+			paperPart("mmpose/demo", []string{"mmpose/apis/", "topdown_demo_with_mmdet"}, cause.BatchTooLarge, "ran out of GPU memory while finding joints", "A top-down model gets a crop of each person, all people of a frame at once. The detector that finds them is on the GPU too.", "A shorter video: frames are processed one by one.", "mmpose/demo/topdown_demo_with_mmdet.py",
+				cause.Cure{Fix: "lower_batch_size", Title: "Pass fewer people at once (--bbox-thr)", Kind: "text", Text: "Raise `--bbox-thr` (default 0.3) to 0.5 or more. It leaves out doubtful detections.", Cost: "Some people may be missed."},
+				cause.Cure{Fix: "use_smaller_model", Title: "Use a smaller detector and pose model", Kind: "text", Text: "Take RTMDet-nano or RTMDet-m as the detector and RTMPose-s or -m as the model.", Cost: "Some accuracy."},
+				cause.Cure{Fix: "cpu_offload", Title: "Or run it on the CPU", Kind: "text", Text: "Add `--device cpu`.", Cost: "Many times slower."}),
 			paperStep("mmpose/step", "The batch size is per GPU. In top-down models it counts people, often 64 or more. Heat maps add a plane for each joint.", "", "mmpose/tools/train.py", own("lower_batch_size", "lower_resolution", "mixed_precision")...),
 		},
 	}
@@ -197,9 +214,10 @@ var (
 		Titles:   map[string]string{"lower_batch_size": "Lower the batch size (BATCH_SIZE_PER_GPU)", "lower_resolution": "Train on smaller crops (TRAIN.IMAGE_SIZE)"},
 		Remedies: ways("lower_batch_size", "lower_resolution", "use_smaller_model"), Like: []*program.Program{&trainer.Vision},
 		Cards: []cause.Card{
+			paperEval("hrnet/validate", "Validation and tests process `TEST.BATCH_SIZE_PER_GPU` images at `TEST.IMAGE_SIZE` (default 2048 x 1024), four times a training crop.", "Smaller training crops: tests have a size of their own.", "HRNet-Semantic-Segmentation/lib/config/default.py",
+				cause.Cure{Fix: "lower_batch_size", If: func(c *ledger.Case) bool { own, _ := cures.Typed(c, "TEST.BATCH_SIZE_PER_GPU"); return own != "1" }, Title: "Validate one image at a time (TEST.BATCH_SIZE_PER_GPU 1)", Kind: "text", Text: "At the end of your command: `TEST.BATCH_SIZE_PER_GPU 1`. For testing, turn off MULTI_SCALE and FLIP_TEST.", Cost: "Slower."},
+				cause.Cure{Fix: "lower_resolution", Title: "Validate smaller images (TEST.IMAGE_SIZE)", Kind: "text", Text: "At the end of your command: `TEST.IMAGE_SIZE \"[1024,512]\"` (width, height).", Cost: "Scores of smaller images."}, cause.Cure{Fix: "use_smaller_model"}),
 			paperStep("hrnet/step", "HRNet keeps features at a quarter of the image's size through all stages, so it needs more memory than most networks. The batch size is per GPU.", "", "HRNet-Semantic-Segmentation/lib/config/default.py", own("lower_batch_size", "lower_resolution", "use_smaller_model")...),
-			paperRun("hrnet/validate", cause.BatchTooLarge, "Validation and tests process `TEST.BATCH_SIZE_PER_GPU` images at `TEST.IMAGE_SIZE` (default 2048 x 1024), four times a training crop. In training, memory depends on `TRAIN.IMAGE_SIZE` and the batch size.", "", "HRNet-Semantic-Segmentation/lib/config/default.py",
-				cause.Cure{Fix: "lower_batch_size", Title: "Validate one image at a time (TEST.BATCH_SIZE_PER_GPU 1)", Kind: "text", Text: "At the end of your command: `TEST.BATCH_SIZE_PER_GPU 1 TRAIN.BATCH_SIZE_PER_GPU 2`. For testing, turn off MULTI_SCALE and FLIP_TEST.", Cost: "Slower."}, cause.Cure{Fix: "use_smaller_model"}),
 		},
 	}
 	// OpenPCDet finds objects in point clouds.

@@ -3,14 +3,18 @@
 package papers
 
 import (
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
 	"github.com/oomdoc/oomdoc/rules/program/trainer"
 	"github.com/oomdoc/oomdoc/rules/step"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 // Repositories of papers have scripts of their own and few readers each: what a
@@ -34,9 +38,21 @@ var trainSaid = []string{"train.py", "train_net.py", "trainer.py", "loss.backwar
 
 // paperStep is a card on a training of such a repository: a step of it as a rule,
 // so that the sentences of a card must hold for its validation as well.
-func paperStep(id, means, not, source string, cures ...cause.Cure) cause.Card {
-	k := trainer.StepCard(id, trainSaid, means, not, source, cures...)
-	k.Kinds, k.Means, k.Headline = fromCard, means, "ran out of GPU memory while training[[: this run alone fills the {full} GPU]]"
+func paperStep(id, means, not, source string, list ...cause.Cure) cause.Card {
+	for i := range list {
+		if list[i].Fix == "gradient_checkpointing" && list[i].If == nil {
+			list[i].If = when.Not(cures.Evaluating) // nothing is kept there
+		}
+	}
+	k := trainer.StepCard(id, trainSaid, means, not, source, list...)
+	k.Kinds, k.Means, k.Headline = fromCard, means, "ran out of GPU memory while {doing}[[: this run alone fills the {full} GPU]]"
+	k.Figures = func(c *ledger.Case) map[string]string {
+		out := maps.Clone(trainer.Filled(c))
+		if out["doing"] = "training"; cures.Evaluating(c) {
+			out["doing"] = "evaluating"
+		}
+		return out
+	}
 	return k
 }
 
@@ -48,6 +64,15 @@ func paperRun(id, why, means, not, source string, cures ...cause.Cure) cause.Car
 		Cause: why, Weight: cause.Strong, Headline: "ran out of GPU memory[[ ({total})]]", Figures: trainer.Filled,
 		Means: means,
 		Not:   not, Cures: cures, Sources: []string{source},
+	}
+}
+
+// paperEval is a card on an evaluation or a test, between steps of a training or
+// by itself, where that has settings of its own.
+func paperEval(id, means, not, source string, list ...cause.Cure) cause.Card {
+	return cause.Card{
+		ID: id, Kinds: fromCard, If: when.All(trainer.Own, cures.Evaluating), Cause: cause.BatchTooLarge, Weight: cause.Decisive,
+		Headline: "ran out of GPU memory while evaluating", Means: means, Not: not, Cures: list, Sources: []string{source},
 	}
 }
 
@@ -102,12 +127,23 @@ func halve(script, flag, rest string) func(*ledger.Case) []step.Step {
 	name := strings.ReplaceAll(strings.ToLower(strings.TrimLeft(flag, "-")), "-", "_")
 	return func(c *ledger.Case) []step.Step {
 		told := "Halve `" + flag + "` in your `" + script + "` command" + rest
-		s, ok := c.Setting(name)
-		if n := trainer.Halved(c, "", name); ok && !s.Default && n != "" {
-			told = "Use `" + flag + " " + n + "` instead of " + s.Value + " in your `" + script + "` command" + rest
-			if n == s.Value {
-				told = "`" + flag + "` is already " + n + ": take the next fix."
-			}
+		own, ok := cures.Typed(c, flag)
+		if s, set := c.Setting(name); !ok && set && !s.Default {
+			own, ok = s.Value, true
+		}
+		if n := step.Divided(own, 2); ok && n > 0 && strconv.Itoa(n) != own {
+			told = "Use `" + flag + " " + strconv.Itoa(n) + "` instead of " + own + " in your `" + script + "` command" + rest
+		}
+		return []step.Step{{Kind: "text", Text: told}}
+	}
+}
+
+// tiles is half of the tiles that the reader's command has, or a first size.
+func tiles(flag, start, rest string) func(*ledger.Case) []step.Step {
+	return func(c *ledger.Case) []step.Step {
+		told := "Add `" + flag + " " + start + "`" + rest
+		if own, ok := cures.Typed(c, flag); ok && step.Divided(own, 2) > 0 {
+			told = "Use `" + flag + " " + strconv.Itoa(step.Divided(own, 2)/8*8) + "` instead of " + own + rest
 		}
 		return []step.Step{{Kind: "text", Text: told}}
 	}

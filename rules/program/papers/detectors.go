@@ -2,9 +2,12 @@ package papers
 
 import (
 	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/program/torch/clues"
+	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
 	"github.com/oomdoc/oomdoc/rules/program/trainer"
+	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
@@ -16,7 +19,7 @@ var (
 		Proofs:  []string{"maskrcnn_benchmark/", "maskrcnn-benchmark/", "maskrcnn_benchmark."},
 		Sources: program.Sources{"maskrcnn-benchmark/maskrcnn_benchmark/config/defaults.py": "SOLVER.IMS_PER_BATCH IMS_PER_BATCH BASE_LR INPUT.MIN_SIZE_TRAIN MIN_SIZE_TRAIN MAX_SIZE_TRAIN MIN_SIZE_TEST MAX_SIZE_TEST NUM_WORKERS DTYPE FPN_POST_NMS_TOP_N_TRAIN MAX_ITER"},
 		Steps: spelling{
-			"lower_batch_size":  say("On one GPU, as its README has it, at the end of your command: `SOLVER.IMS_PER_BATCH 2 SOLVER.BASE_LR 0.0025 SOLVER.MAX_ITER 720000 SOLVER.STEPS \"(480000, 640000)\" MODEL.RPN.FPN_POST_NMS_TOP_N_TRAIN 2000`. The batch counts all GPUs together (default 16): on several, use a multiple of their number, and scale the learning rate with it."),
+			"lower_batch_size":  imagesPerBatch("On one GPU, as its README has it, at the end of your command: `SOLVER.IMS_PER_BATCH 2 SOLVER.BASE_LR 0.0025 SOLVER.MAX_ITER 720000 SOLVER.STEPS \"(480000, 640000)\" MODEL.RPN.FPN_POST_NMS_TOP_N_TRAIN 2000`. The batch counts all GPUs together (default 16): on several, use a multiple of their number, and scale the learning rate with it."),
 			"lower_resolution":  say("At the end of your command: `INPUT.MIN_SIZE_TRAIN \"(600,)\" INPUT.MAX_SIZE_TRAIN 1000` (default 800 and 1333)."),
 			"mixed_precision":   say("At the end of your command: `DTYPE float16` (needs apex)."),
 			"lower_num_workers": say("At the end of your command: `DATALOADER.NUM_WORKERS 1`."),
@@ -28,6 +31,9 @@ var (
 			paperPart("maskrcnn-benchmark/match", []string{"boxlist_iou", "match_targets_to_anchors", "modeling/matcher.py"}, cause.OversizedAllocation, "ran out of GPU memory while matching boxes",
 				"The code compares every anchor of an image with every object in it. That matrix grows with the number of objects, so a single crowded image can be too much.", "", "maskrcnn-benchmark/maskrcnn_benchmark/structures/boxlist_ops.py",
 				append([]cause.Cure{{Fix: "cpu_offload", Title: "Match boxes of crowded images on the CPU", Kind: "python", Text: "if len(boxlist1) > 100 and boxlist1.bbox.is_cuda:\n    return boxlist_iou(boxlist1.to(\"cpu\"), boxlist2.to(\"cpu\")).to(boxlist1.bbox.device)", Told: "At the top of `boxlist_iou` in structures/boxlist_ops.py:", Cost: "Such images are slower."}}, own("lower_resolution", "lower_batch_size")...)...),
+			paperEval("maskrcnn-benchmark/test", "Tests have a batch of their own, `TEST.IMS_PER_BATCH` (default 8, over all GPUs), at `INPUT.MIN_SIZE_TEST` (800) and `MAX_SIZE_TEST` (1333).", "`SOLVER.IMS_PER_BATCH`: it is for training only.", "maskrcnn-benchmark/maskrcnn_benchmark/config/defaults.py",
+				cause.Cure{Fix: "lower_batch_size", Title: "Test one image at a time (TEST.IMS_PER_BATCH)", Kind: "text", Text: "At the end of your command: `TEST.IMS_PER_BATCH 1` (on several GPUs, their number).", Cost: "Slower."},
+				cause.Cure{Fix: "lower_resolution", Title: "Test smaller images (INPUT.MIN_SIZE_TEST)", Kind: "text", Text: "At the end of your command: `INPUT.MIN_SIZE_TEST 600 INPUT.MAX_SIZE_TEST 1000`."}),
 			paperStep("maskrcnn-benchmark/step", "`SOLVER.IMS_PER_BATCH` (default 16) counts all GPUs together. The configs are meant for eight GPUs, so a single GPU gets all 16 images. An image with very many boxes can also fail after many steps.",
 				"Fewer data loader workers: they use RAM, not GPU memory.", "maskrcnn-benchmark/README.md", own("lower_batch_size", "lower_resolution", "mixed_precision")...),
 		},
@@ -43,11 +49,17 @@ var (
 			"lower_resolution":  say("Add `--head_only True`. It trains only the heads, so it keeps far fewer activations."),
 			"lower_num_workers": say("Use `-n 2` (default 12)."),
 		},
-		Titles:   map[string]string{"lower_resolution": "Train only the heads (--head_only True)", "use_smaller_model": "Use a smaller model (-c)", "lower_batch_size": "Halve the batch size (--batch_size)"},
-		Costs:    map[string]string{"lower_resolution": "Less accuracy."},
+		Titles: map[string]string{"lower_resolution": "Train only the heads (--head_only True)", "use_smaller_model": "Use a smaller model (-c)", "lower_batch_size": "Halve the batch size (--batch_size)"},
+		Costs:  map[string]string{"lower_resolution": "Less accuracy."},
+		Useless: map[string]func(*ledger.Case) string{"use_smaller_model": func(c *ledger.Case) string {
+			if own, _ := cures.Typed(c, "-c"); own == "0" {
+				return "0 is the smallest already."
+			}
+			return ""
+		}},
 		Remedies: ways("lower_batch_size", "lower_resolution", "use_smaller_model"), Like: []*program.Program{&trainer.Vision},
 		Cards: []cause.Card{paperStep("efficientdet-pytorch/step", "This code trains in 32 bit and has no mixed precision. Each higher `-c` has a larger network and larger images (512 to 1536 pixels), so D4 needs several times the memory of D0.",
-			"Resizing the data set: images are scaled to the size of `-c` anyway.", "Yet-Another-EfficientDet-Pytorch/train.py", own("lower_batch_size", "use_smaller_model", "lower_resolution")...)},
+			"Resizing the data set: images are scaled to the size of `-c` anyway.", "Yet-Another-EfficientDet-Pytorch/train.py", append(own("lower_batch_size", "use_smaller_model", "lower_resolution"), cause.Cure{Fix: "bigger_gpu", Title: "Or train on a GPU with more memory", Told: "Free notebooks (Colab, Kaggle) have GPUs with 16 GB.", Cost: "limited time"})...)},
 	}
 	// Effdet is Ross Wightman's.
 	Effdet = program.Program{
@@ -78,8 +90,12 @@ var (
 		},
 		Titles:   map[string]string{"lower_resolution": "Lower the input size (--input_res)", "use_smaller_model": "Use a smaller network (--arch)"},
 		Remedies: ways("lower_batch_size", "lower_resolution", "use_smaller_model"), Like: []*program.Program{&trainer.Vision},
-		Cards: []cause.Card{paperStep("centernet/step", "`--batch_size` (default 32) is divided over `--gpus`, and the paper's settings are meant for several GPUs. Hourglass needs several times the memory of DLA-34.",
-			"Fewer data loader workers: they use RAM, not GPU memory.", "CenterNet/src/lib/opts.py", own("lower_batch_size", "lower_resolution", "use_smaller_model")...)},
+		Cards: []cause.Card{paperPart("centernet/test", []string{"lib/detectors/", "in demo"}, cause.BatchTooLarge, "ran out of GPU memory while detecting", "Detection takes one image at a time. With `--keep_res` the image keeps its original size; otherwise it is scaled to 512 x 512. `--flip_test` doubles the work. Hourglass needs several times the memory of DLA-34.",
+			"A smaller batch: it is one image.", "CenterNet/src/lib/opts.py",
+			cause.Cure{Fix: "lower_resolution", Title: "Detect on smaller images", Kind: "text", Text: "Leave out `--keep_res` and `--flip_test`, or scale large images down first."},
+			cause.Cure{Fix: "use_smaller_model", Title: "Use a DLA-34 or ResNet model (--arch)", Kind: "text", Text: "Use the weights and `--arch` of DLA-34 (`dla_34`) or ResNet-18 (`resdcn_18`).", Cost: "Some accuracy."}),
+			paperStep("centernet/step", "`--batch_size` (default 32) is divided over `--gpus`, and the paper's settings are meant for several GPUs. Hourglass needs several times the memory of DLA-34.",
+				"Fewer data loader workers: they use RAM, not GPU memory.", "CenterNet/src/lib/opts.py", own("lower_batch_size", "lower_resolution", "use_smaller_model")...)},
 	}
 	// YOLACT segments instances.
 	YOLACT = program.Program{
@@ -116,7 +132,7 @@ var (
 		},
 		Titles:   map[string]string{"lower_batch_size": "Compute the batch in more parts (subdivisions)", "lower_resolution": "Lower the image size in the .cfg", "use_smaller_model": "Use YOLOv3-tiny"},
 		Remedies: ways("lower_batch_size", "lower_resolution", "use_smaller_model"), Like: []*program.Program{&trainer.Vision},
-		Cards: []cause.Card{paperStep("pytorch-yolov3/step", "The GPU processes `batch` / `subdivisions` images of the .cfg at once (default 16 / 1), in 32 bit. With `--multiscale_training` the image size changes every ten batches, so it can fail later than at the first step.",
+		Cards: []cause.Card{yolov3Before2021, paperStep("pytorch-yolov3/step", "The GPU processes `batch` / `subdivisions` images of the .cfg at once (default 16 / 1), in 32 bit. With `--multiscale_training` the image size changes every ten batches, so it can fail later than at the first step.",
 			"Fewer data loader workers: they use RAM, not GPU memory.", "PyTorch-YOLOv3/pytorchyolo/train.py", own("lower_batch_size", "lower_resolution", "use_smaller_model")...)},
 	}
 	// YOLOv7 is Wong Kin-Yiu's; its logs begin with YOLOR's name.
@@ -132,7 +148,7 @@ var (
 		},
 		Titles:  map[string]string{"lower_batch_size": "Halve the batch size (--batch-size)", "lower_resolution": "Lower the image size (--img-size)", "use_smaller_model": "Train YOLOv7-tiny"},
 		Costs:   map[string]string{"lower_batch_size": "Slower."},
-		Useless: clues.Useless(yolov7Detects, "detect.py takes one image at a time", "lower_batch_size"),
+		Useless: clues.Useless(yolov7Single, "this script takes one image at a time", "lower_batch_size"),
 		// Mixed precision is on by itself.
 		Remedies: ways("lower_batch_size", "lower_resolution", "use_smaller_model"), Like: []*program.Program{&trainer.Vision},
 		Cards: []cause.Card{
@@ -140,9 +156,13 @@ var (
 			paperPart("yolov7/assignment", []string{"find_3_positive", "find_5_positive", "pair_wise_iou", "pair_wise_cls_loss", "compute_loss_ota(", "compute_loss_aux_ota("}, cause.BatchTooLarge, "ran out of GPU memory in the OTA loss, while assigning objects",
 				"The OTA loss compares every candidate box with every object of an image, for each class. Images with many objects need the most, so it can fail after many batches that were fine.", "", "yolov7/utils/loss.py",
 				append([]cause.Cure{{Fix: "lower_context", Title: "Turn off the OTA loss (loss_ota: 0)", Kind: "text", Text: "For train.py, set `loss_ota: 0` in the file that you pass with `--hyp`. train_aux.py (P6 models) cannot turn it off.", Cost: "Some accuracy; faster."}}, own("lower_batch_size", "lower_resolution")...)...),
+			yolov7Tests(paperEval("yolov7/validate", "Validation after an epoch uses twice the training's `--batch-size`; test.py has 32 by default. No gradients are kept there, so images and batch decide.", "Fewer data loader workers: they use RAM, not GPU memory.", "yolov7/train.py",
+				cause.Cure{Fix: "lower_batch_size"},
+				cause.Cure{Fix: "lower_context", If: (*ledger.Case).Training, Title: "Or validate after the last epoch only (--notest)", Kind: "text", Text: "Add `--notest` to your train.py command. The validation then comes once, at the end.", Cost: "You do not see which epoch was best."},
+				cause.Cure{Fix: "lower_resolution"})),
 			paperStep("yolov7/step", "Memory grows with the batch size and the square of the image size. Batches with many objects need more, so it can fail after some steps. Mixed precision is already on.", "Fewer data loader workers: they use RAM, not GPU memory.", "yolov7/train.py", own("lower_batch_size", "lower_resolution", "use_smaller_model")...),
-			paperRun("yolov7/run", cause.BatchTooLarge, "Memory grows with the square of the image size and, in training and tests, with the batch size. Validation after an epoch uses twice the training batch size.", "Fewer data loader workers: they use RAM, not GPU memory.", "yolov7/train.py", append(own("lower_batch_size", "lower_resolution"),
-				cause.Cure{Fix: "use_smaller_model", If: when.Not(yolov7Detects)}, cause.Cure{Fix: "use_smaller_model", If: yolov7Detects, Title: "Use YOLOv7-tiny", Told: "`--weights yolov7-tiny.pt`, or your own training of it."})...),
+			paperRun("yolov7/run", cause.BatchTooLarge, "Memory grows with the square of the image size and, in training and tests, with the batch size. Validation after an epoch uses twice the training batch size.", "Fewer data loader workers: they use RAM, not GPU memory.", "yolov7/train.py", append([]cause.Cure{{Fix: "cpu_offload", If: yolov7Exports, Title: "Export on the CPU (--device cpu)", Kind: "text", Text: "Add `--device cpu` to your export.py command: the exported file is the same.", Cost: "Some minutes."}, {Fix: "lower_batch_size"}, {Fix: "lower_resolution"}},
+				cause.Cure{Fix: "use_smaller_model", If: when.Not(yolov7Single)}, cause.Cure{Fix: "use_smaller_model", If: yolov7Detects, Title: "Use YOLOv7-tiny", Told: "`--weights yolov7-tiny.pt`, or your own training of it."})...),
 		},
 	}
 	// YOLOv6 is Meituan's.
@@ -153,7 +173,7 @@ var (
 		Steps: spelling{
 			"lower_batch_size":  halve("tools/train.py", "--batch-size", " (default 32, over all GPUs)."),
 			"lower_resolution":  say("Lower `--img-size` by a quarter or more, to a multiple of 32 (P6 models: 64)."),
-			"use_smaller_model": say("Use `--conf configs/yolov6s_finetune.py`, or yolov6n_finetune.py."),
+			"use_smaller_model": say("Use `--conf configs/yolov6n_finetune.py`, the smallest, or yolov6s_finetune.py."),
 			"lower_num_workers": say("Use `--workers 2`, and leave out `--cache-ram`."),
 		},
 		Titles:   map[string]string{"lower_batch_size": "Halve the batch size (--batch-size)", "lower_resolution": "Lower the image size (--img-size)", "use_smaller_model": "Use a smaller model (YOLOv6-N or S)"},
@@ -162,6 +182,7 @@ var (
 			cached("yolov6/cache", []string{"--cache-ram", "Caching images"}, "--cache-ram", "YOLOv6/yolov6/data/datasets.py"),
 			paperPart("yolov6/assignment", []string{"during label assignment", "atss_assigner", "tal_assigner"}, cause.BatchTooLarge, "ran out of GPU memory while assigning objects to anchors",
 				"Label assignment compares all anchors with all objects of the batch, padded to the most crowded image. YOLOv6 then repeats it on the CPU automatically (\"CPU mode is applied in this batch\"). If training still stopped, the batch itself was too large.", "", "YOLOv6/yolov6/models/losses/loss.py", own("lower_batch_size", "lower_resolution")...),
+			paperEval("yolov6/evaluate", "Evaluation during training uses twice the training's batch on each GPU; tools/eval.py has its own `--batch-size` (default 32). Memory grows with the square of the image size.", "Fewer data loader workers: they use RAM, not GPU memory.", "YOLOv6/tools/train.py", own("lower_batch_size", "lower_resolution", "use_smaller_model")...),
 			paperStep("yolov6/step", "Memory grows with the batch size and the square of the image size. Mixed precision is already on. Training with distillation (M and L models) needs more.", "Fewer data loader workers: they use RAM, not GPU memory.", "YOLOv6/tools/train.py", own("lower_batch_size", "lower_resolution", "use_smaller_model")...),
 		},
 	}
@@ -195,6 +216,9 @@ var (
 		Costs:    map[string]string{"lower_resolution": "Less context around each pixel."},
 		Remedies: ways("lower_batch_size", "lower_resolution", "mixed_precision"), Like: []*program.Program{&trainer.Vision},
 		Cards: []cause.Card{
+			paperPart("paddleseg/slide", []string{"slide_inference"}, cause.OversizedAllocation, "ran out of GPU memory while collecting the windows of one large image", "Windows keep the network's part small, but the scores of the whole image are collected on the GPU: classes x height x width x 4 bytes. So the image itself is too large, not the window.", "A smaller `--crop_size`: the whole image's scores stay as large.", "PaddleSeg/tools/predict.py",
+				cause.Cure{Fix: "lower_resolution", Title: "Cut the image into parts before", Kind: "text", Text: "Save it as parts of some thousand pixels per side with a small overlap, predict each, and join the results.", Cost: "Some scripting."},
+				cause.Cure{Fix: "lower_context", Title: "Or scale it down", Kind: "text", Text: "Half the width and height needs a quarter of this memory.", Cost: "Coarser edges."}),
 			paperStep("paddleseg/step", "Memory grows with the batch size per GPU and the crop size. The loss also needs a score for each class and pixel.", "", "PaddleSeg/tools/train.py", own("lower_batch_size", "lower_resolution", "mixed_precision")...),
 			paperRun("paddleseg/whole", cause.BatchTooLarge, "Evaluation and prediction process whole images, not crops: the scores alone take classes x height x width x 4 bytes. In training, memory depends on the crop size and the batch size.", "", "PaddleSeg/tools/predict.py", own("lower_resolution")...),
 		},
@@ -211,11 +235,60 @@ var (
 			"cpu_offload":       say("Use `load_model(config, weights, device=\"cpu\")`; demo script: `--cpu-only`."),
 		},
 		Titles:   map[string]string{"lower_resolution": "Lower the detector's input size", "cpu_offload": "Run the detector on the CPU", "lower_batch_size": "Process one image at a time", "use_smaller_model": "Use smaller models (SwinT, SAM vit_b)"},
+		Useless:  map[string]func(*ledger.Case) string{"use_smaller_model": groundedSmall, "lower_batch_size": oneImage},
 		Remedies: ways("use_smaller_model", "lower_resolution", "cpu_offload", "lower_batch_size"), Like: []*program.Program{&trainer.DataAside, &trainer.Vision},
-		Cards: notInside([]cause.Card{paperRun("grounding-dino/run", cause.ModelTooLarge, "Images are scaled to at most 800 x 1333, so their size matters little. What adds up: the detector, SAM if you use it (vit_h: 2.5 GB of weights and several GB per image), and earlier results that a loop keeps on the GPU.",
+		Cards: notInside([]cause.Card{paperPart("grounding-dino/sam", []string{"segment_anything/modeling/image_encoder.py", "sam.predict_torch", "predictor.set_image("}, cause.ModelTooLarge, "ran out of GPU memory in SAM, after the detector", "SAM scales every image to 1024 pixels, so its size does not matter. vit_h has 2.5 GB of weights and needs several GB for an image. The detector and results that a loop keeps are on the GPU too.", "Smaller images: SAM scales them anyway.", "GroundingDINO/groundingdino/util/inference.py",
+			cause.Cure{Fix: "use_smaller_model", Title: "Use SAM's vit_b", Kind: "text", Text: "Load `sam_vit_b_01ec64.pth` with `sam_model_registry[\"vit_b\"]` instead of vit_h.", Cost: "Slightly coarser masks."},
+			cause.Cure{Fix: "cpu_offload"}, cause.Cure{Fix: "lower_batch_size", Title: "Keep nothing on the GPU between images", Kind: "text", Text: "Run it inside `with torch.no_grad():`, and move boxes and masks with `.cpu()` before the next image. With many boxes pass some at a time to `predict_torch`.", Cost: "None."}), paperRun("grounding-dino/run", cause.ModelTooLarge, "Images are scaled to at most 800 x 1333, so their size matters little. What adds up: the detector, SAM if you use it (vit_h: 2.5 GB of weights and several GB per image), and earlier results that a loop keeps on the GPU.",
 			"", "GroundingDINO/groundingdino/util/inference.py", own("use_smaller_model", "cpu_offload", "lower_batch_size")...)}),
 	}
 )
 
-// yolov7Detects: detect.py runs, which takes one image at a time.
-var yolov7Detects = clues.Shows("detect.py")
+// groundedSmall and oneImage: what the demo of one image has already.
+func groundedSmall(c *ledger.Case) string {
+	if cures.Mentions("SwinT_OGC")(c) && !clues.Shows("segment_anything", "sam.")(c) {
+		return "SwinT is the smallest detector."
+	}
+	return ""
+}
+
+func oneImage(c *ledger.Case) string {
+	if clues.Shows("inference_on_a_image.py")(c) {
+		return "The demo takes one image."
+	}
+	return ""
+}
+
+// yolov7Detects and yolov7Exports: scripts run that take one image at a time.
+var (
+	yolov7Detects = clues.Shows("detect.py")
+	yolov7Exports = clues.Shows("export.py")
+	yolov7Single  = clues.Shows("detect.py", "export.py")
+)
+
+// yolov7Tests keeps a card from scripts that take one image.
+func yolov7Tests(k cause.Card) cause.Card {
+	k.If = when.All(k.If, when.Not(yolov7Single))
+	return k
+}
+
+// imagesPerBatch is one image where the reader's command has two already.
+func imagesPerBatch(told string) func(*ledger.Case) []step.Step {
+	return func(c *ledger.Case) []step.Step {
+		if own, _ := cures.Typed(c, "SOLVER.IMS_PER_BATCH"); own == "2" {
+			return []step.Step{{Kind: "text", Text: "At the end of your command: `SOLVER.IMS_PER_BATCH 1`. Also halve `SOLVER.BASE_LR`, and double `SOLVER.MAX_ITER` and `SOLVER.STEPS`."}}
+		}
+		return []step.Step{{Kind: "text", Text: told}}
+	}
+}
+
+// yolov3Before2021 is about train.py with --model_def, whose batch is an option.
+var yolov3Before2021 = func() cause.Card {
+	k := paperStep("pytorch-yolov3/old", "The GPU processes `--batch_size` images at once (default 8), in 32 bit. Multi-scale training, on by default, changes the image size from batch to batch, so it can fail later than at the first step.",
+		"Fewer data loader workers: they use RAM, not GPU memory.", "PyTorch-YOLOv3/train.py (before 2021)",
+		cause.Cure{Fix: "lower_batch_size", Title: "Lower the batch size (--batch_size)", Kind: "text", Text: "Halve `--batch_size`, and double `--gradient_accumulations`.", Cost: "Slower."},
+		cause.Cure{Fix: "lower_resolution", Title: "Lower the image size (--img_size)", Kind: "text", Text: "Use `--img_size 320` (default 416; a multiple of 32)."},
+		cause.Cure{Fix: "use_smaller_model", Title: "Use YOLOv3-tiny", Kind: "text", Text: "Use `--model_def config/yolov3-tiny.cfg`."})
+	k.Said = []string{"--model_def", "model_def="}
+	return k
+}()

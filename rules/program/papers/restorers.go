@@ -3,7 +3,11 @@ package papers
 import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/apps"
+	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
 	"github.com/oomdoc/oomdoc/rules/program/trainer"
+	"github.com/oomdoc/oomdoc/rules/step"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 // Networks that restore, translate and make pictures, with scripts of their own.
@@ -12,7 +16,7 @@ var (
 	Restormer = program.Program{
 		Name: "restormer", Rank: above, Shown: "Restormer", Carries: []string{"basicsr"}, Work: "vision", Edits: "code", Language: "python",
 		Proofs:  []string{"Restormer/", "restormer_arch.py", "image_restoration_model.py"},
-		Sources: program.Sources{"Restormer/Deraining/Options/Deraining_Restormer.yml": "mini_batch_sizes gt_sizes batch_size_per_gpu iters", "Restormer/demo.py": "--tile --tile_overlap"},
+		Sources: program.Sources{"Restormer/Deraining/Options/Deraining_Restormer.yml": "mini_batch_sizes gt_sizes batch_size_per_gpu iters val_freq dataroot_gt dataroot_lq", "Restormer/demo.py": "--tile --tile_overlap"},
 		Steps: spelling{
 			"lower_batch_size":  say("In the options file, halve `batch_size_per_gpu` and every entry of `mini_batch_sizes`."),
 			"lower_resolution":  say("In the options file, cap `gt_sizes`, for example `[128,160,192,256,256,256]`, and set `gt_size: 256`."),
@@ -23,8 +27,11 @@ var (
 		Costs:    map[string]string{"lower_resolution": "Some quality: the last stages are meant for large patches.", "vae_tiling": "Slower."},
 		Remedies: ways("lower_batch_size", "lower_resolution"), Like: []*program.Program{&trainer.Vision},
 		Cards: []cause.Card{
+			paperPart("restormer/validate", []string{"in nondist_validation", "model.validation("}, cause.BatchTooLarge, "ran out of GPU memory in validation, which restores whole images", "Training sees patches, but every `val_freq` iterations whole images are restored. Memory grows with their pixels.", "A smaller training patch or batch: validation has neither.", "Restormer/basicsr/train.py",
+				cause.Cure{Fix: "lower_resolution", Title: "Validate on crops", Kind: "text", Text: "In the options file, under `datasets`, `val`: point `dataroot_gt` and `dataroot_lq` to crops of your images, such as 512 x 512.", Cost: "Scores of crops."},
+				cause.Cure{Fix: "lower_context", Title: "Or leave validation out", Kind: "text", Text: "Set `val_freq` above the number of iterations, and test saved models with demo.py and `--tile 512`.", Cost: "No scores during training."}),
 			paperStep("restormer/step", "Training is progressive: the patch grows from 128 to 384 pixels at fixed iterations (\"Updating Patch_Size to\"), so it can fail long after the start. The batch sizes are meant for eight GPUs.", "Restarting with the same settings: it fails again at the same patch size.", "Restormer/basicsr/train.py", own("lower_batch_size", "lower_resolution")...),
-			paperRun("restormer/whole", cause.BatchTooLarge, "Without `--tile`, demo.py processes an image as a whole, and memory grows with its pixels. In training, memory depends on the patch and batch sizes in the options file.", "", "Restormer/demo.py", cause.Cure{Fix: "vae_tiling", Kind: "text", Text: "Add `--tile 512 --tile_overlap 32` to your demo.py command.", Cost: "Slower."}, cause.Cure{Fix: "lower_batch_size"}),
+			paperRun("restormer/whole", cause.BatchTooLarge, "Without `--tile`, demo.py processes an image as a whole, and memory grows with its pixels. In training, memory depends on the patch and batch sizes in the options file.", "", "Restormer/demo.py", cause.Cure{Fix: "vae_tiling", Steps: tiles("--tile", "512", " in your demo.py command, with `--tile_overlap 32`."), Cost: "Slower."}, cause.Cure{Fix: "lower_batch_size", If: when.Not(cures.Uses)}, cause.Cure{Fix: "lower_resolution", If: cures.Uses, Title: "Or scale the image down first", Kind: "text", Text: "Half the width and height needs a quarter of the memory.", Cost: "Less detail."}),
 		},
 	}
 	// SwinIR's script for testing is in KAIR, too.
@@ -33,9 +40,9 @@ var (
 		Proofs:  []string{"SwinIR/main_test", "SwinIR/models/", "SwinIR-main/", "SwinIR/predict.py"},
 		Sources: program.Sources{"SwinIR/main_test_swinir.py": "--tile --tile_overlap --large_model --task"},
 		Steps: spelling{
-			"vae_tiling":        say("Add `--tile 400` (a multiple of the window: 8, for JPEG models 7), then 200."),
+			"vae_tiling":        tiles("--tile", "400", " (a multiple of the window: 8, for JPEG models 7)."),
 			"lower_resolution":  say("Scale the image down first: half the width and height needs a quarter of the memory."),
-			"use_smaller_model": say("Leave out `--large_model`. If the quality is enough, use `--task lightweight_sr`."),
+			"use_smaller_model": say("Leave out `--large_model`, if you have it. For `classical_sr`, `--task lightweight_sr` may be enough."),
 		},
 		Titles:   map[string]string{"use_smaller_model": "Use a smaller model", "lower_resolution": "Use a smaller input image", "vae_tiling": "Restore in tiles (--tile)"},
 		Costs:    map[string]string{"vae_tiling": "Slower; seams hardly show.", "lower_resolution": "Less detail."},
@@ -46,7 +53,7 @@ var (
 	KAIR = program.Program{
 		Name: "kair", Shown: "KAIR", Work: "vision", Edits: "code", Language: "python",
 		Proofs:  []string{"KAIR/", "main_train_psnr.py", "main_train_vrt.py", "main_test_vrt.py", "main_train_gan.py"},
-		Sources: program.Sources{"KAIR/main_train_psnr.py": "--opt", "KAIR/options/swinir/train_swinir_sr_classical.json": "dataloader_batch_size H_size dataloader_num_workers", "KAIR/options/vrt/001_train_vrt_videosr_bi_reds_6frames.json": "num_frame use_checkpoint_attn use_checkpoint_ffn num_frame_testing", "KAIR/main_test_vrt.py": "--tile --tile_overlap --num_workers"},
+		Sources: program.Sources{"KAIR/main_train_psnr.py": "--opt", "KAIR/options/swinir/train_swinir_sr_classical.json": "dataloader_batch_size H_size dataloader_num_workers checkpoint_test dataroot_H dataroot_L", "KAIR/options/vrt/001_train_vrt_videosr_bi_reds_6frames.json": "num_frame use_checkpoint_attn use_checkpoint_ffn num_frame_testing", "KAIR/main_test_vrt.py": "--tile --tile_overlap --num_workers"},
 		Steps: spelling{
 			"lower_batch_size":       say("In the JSON that you pass with `--opt`, halve `dataloader_batch_size` (over all GPUs; often 32)."),
 			"lower_resolution":       say("In the JSON, lower `H_size` (a multiple of scale x window size, such as 96 for x2 and 192 for x4). For VRT also lower `num_frame`."),
@@ -58,6 +65,9 @@ var (
 		Costs:    map[string]string{"lower_resolution": "Some quality."},
 		Remedies: ways("lower_batch_size", "gradient_checkpointing", "lower_resolution"), Like: []*program.Program{&trainer.Vision},
 		Cards: []cause.Card{
+			paperPart("kair/validate", []string{"model.test("}, cause.BatchTooLarge, "ran out of GPU memory in a test between training steps", "Training sees patches, but a test (every `checkpoint_test` iterations) processes whole images. Memory grows with their pixels and, for video, frames.", "A smaller training batch or patch: a test has neither.", "KAIR/options/swinir/train_swinir_sr_classical.json",
+				cause.Cure{Fix: "lower_resolution", Title: "Test on smaller images", Kind: "text", Text: "In the JSON, under `datasets`, `test`: point `dataroot_H` (and `dataroot_L`) to crops of your images.", Cost: "Scores of crops."},
+				cause.Cure{Fix: "lower_context", Title: "Or leave tests out", Kind: "text", Text: "Set `checkpoint_test` above the number of iterations, and test saved models with `--tile`.", Cost: "No scores during training."}),
 			paperStep("kair/step", "Memory grows with the batch size (over all GPUs; the configs are meant for eight), the patch size and, for video, the number of frames. Training runs in 32 bit.", "Fewer data loader workers: they use RAM, not GPU memory.", "KAIR/options/swinir/train_swinir_sr_classical.json", own("lower_batch_size", "gradient_checkpointing", "lower_resolution")...),
 			paperRun("kair/whole", cause.BatchTooLarge, "In testing, memory grows with the pixels and (for video) the frames of a tile. In training, it depends on batch size, patch size and frames.", "", "KAIR/main_test_vrt.py", own("vae_tiling", "lower_batch_size")...),
 		},
@@ -68,7 +78,7 @@ var (
 		Proofs:  []string{"pix2pixHD/", "pix2pixHD_model.py"},
 		Sources: program.Sources{"pix2pixHD/options/base_options.py": "--batchSize --loadSize --fineSize --resize_or_crop --ngf --netG --fp16 --nThreads", "pix2pixHD/scripts/train_1024p_12G.sh": "--resize_or_crop --fineSize"},
 		Steps: spelling{
-			"lower_resolution":  say("Train on crops: `--resize_or_crop crop --fineSize 1024` (12 GB), then 512. Or train and test on smaller images: `--loadSize 512`."),
+			"lower_resolution":  apps.ByPhase(step.Step{Kind: "text", Text: "Train on crops: `--resize_or_crop crop --fineSize 1024` (12 GB), then 512. Or train and test on smaller images: `--loadSize 512`."}, step.Step{Kind: "text", Text: "Use `--resize_or_crop scale_width --loadSize 512`, half of the default."}),
 			"mixed_precision":   say("Add `--fp16` (needs apex). 2048 x 1024 then takes 16 GB instead of 24 GB, its README says."),
 			"use_smaller_model": say("Use `--ngf 32` (default 64). Train `--netG global` at 1024 x 512 before `--netG local` at 2048 x 1024."),
 			"lower_batch_size":  say("Use `--batchSize 1` (the default), if you set it higher."),
@@ -84,7 +94,7 @@ var (
 	}
 	// SPADE is GauGAN.
 	SPADE = program.Program{
-		Name: "spade", Shown: "SPADE", Work: "vision", Edits: "code", Language: "python",
+		Name: "spade", Rank: above, Shown: "SPADE", Work: "vision", Edits: "code", Language: "python",
 		Proofs:  []string{"SPADE/", "pix2pix_trainer.py"},
 		Sources: program.Sources{"SPADE/options/base_options.py": "--batchSize --crop_size --load_size --ngf --nThreads --gpu_ids --preprocess_mode"},
 		Steps: spelling{
@@ -105,7 +115,7 @@ var (
 		Sources: program.Sources{"contrastive-unpaired-translation/options/base_options.py": "--batch_size --crop_size --load_size --preprocess --num_threads --netG", "contrastive-unpaired-translation/models/cut_model.py": "--CUT_mode --num_patches"},
 		Steps: spelling{
 			"lower_batch_size":  say("Use `--batch_size 1` (the default), if you set it higher."),
-			"lower_resolution":  say("Training: `--preprocess scale_width_and_crop --load_size 512 --crop_size 256`, then smaller. Testing: `--preprocess scale_width --load_size 512`."),
+			"lower_resolution":  apps.ByPhase(step.Step{Kind: "text", Text: "Use `--preprocess scale_width_and_crop --load_size 512 --crop_size 256`, then smaller crops."}, step.Step{Kind: "text", Text: "Use `--preprocess scale_width --load_size 512`."}),
 			"use_smaller_model": say("Use `--CUT_mode FastCUT` (no identity pass through the generator), then `--netG resnet_6blocks`."),
 			"lower_num_workers": say("Use `--num_threads 1`."),
 		},

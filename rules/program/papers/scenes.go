@@ -2,8 +2,10 @@ package papers
 
 import (
 	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/program/torch/clues"
+	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
 	"github.com/oomdoc/oomdoc/rules/program/trainer"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
@@ -42,6 +44,9 @@ var (
 		Remedies: ways("cpu_offload", "lower_batch_size", "mixed_precision"), Like: []*program.Program{&trainer.DataAside},
 		Cards: []cause.Card{
 			paperPart("torch-ngp/preload", []string{"in dataloader", "self.images.to(", "self.images = "}, cause.BatchTooLarge, "ran out of GPU memory while loading all images onto the GPU", "`--preload` (set by `-O`) keeps every image on the GPU: width x height x 8 to 16 bytes each.", "", "torch-ngp/main_nerf.py", own("cpu_offload", "lower_resolution")...),
+			paperEval("torch-ngp/evaluate", "An evaluation renders whole images: with `--cuda_ray` all rays of an image at once, without it `--max_ray_batch` (4096) rays at a time.", "`--num_rays`: it is for training steps only.", "torch-ngp/main_nerf.py",
+				cause.Cure{Fix: "lower_resolution", Title: "Use smaller images", Kind: "text", Text: "Scale the data set's images down: half the width and height makes a quarter of the rays. There is no option for it.", Cost: "Less detail."},
+				cause.Cure{Fix: "lower_batch_size", Title: "Without `--cuda_ray`: render in smaller parts", Kind: "text", Text: "Use `--max_ray_batch 1024`.", Cost: "Slower."}, cause.Cure{Fix: "cpu_offload"}),
 			paperStep("torch-ngp/step", "Memory grows with the rays per step and the samples on each ray. With `-O` (`--preload`) all images are on the GPU too.", "", "torch-ngp/main_nerf.py", own("lower_batch_size", "cpu_offload", "mixed_precision")...),
 			paperRun("torch-ngp/render", cause.BatchTooLarge, "Without `--cuda_ray`, an image is rendered `--max_ray_batch` rays at a time. A mesh uses a grid of 256 points per side. In training, memory depends on `--num_rays`.", "", "torch-ngp/main_nerf.py", cause.Cure{Fix: "lower_batch_size", Title: "Render in smaller parts (--max_ray_batch)", Kind: "text", Text: "Images: `--max_ray_batch 1024` (default 4096; without `--cuda_ray`). Mesh: a lower `resolution` in the call of `save_mesh` (default 256). Training: halve `--num_rays`.", Cost: "Slower, or coarser."}, cause.Cure{Fix: "cpu_offload"}),
 		},
@@ -56,8 +61,14 @@ var (
 			"lower_batch_size":  say("Training: `--model.render.rand_rays=256` (default 512) and `--data.train.batch_size=1` (default 2). Mesh: `--block_res=64`, then 32."),
 			"lower_resolution":  say("At the end of your command: `--data.val.image_size=[200,200] --data.val.batch_size=1 --data.val.subset=1`."),
 		},
-		Titles:   map[string]string{"use_smaller_model": "Use the hash grid for your GPU (dict_size, dim)", "lower_batch_size": "Lower the number of rays (rand_rays)", "lower_resolution": "Validate on smaller images"},
-		Costs:    map[string]string{"use_smaller_model": "Less fine detail.", "lower_resolution": "Coarser previews; the model stays the same."},
+		Titles: map[string]string{"use_smaller_model": "Use the hash grid for your GPU (dict_size, dim)", "lower_batch_size": "Lower the number of rays (rand_rays)", "lower_resolution": "Validate on smaller images"},
+		Costs:  map[string]string{"use_smaller_model": "Less fine detail.", "lower_resolution": "Coarser previews; the model stays the same."},
+		Useless: map[string]func(*ledger.Case) string{"use_smaller_model": func(c *ledger.Case) string {
+			if own, _ := cures.Typed(c, "--model.object.sdf.encoding.hashgrid.dict_size"); len(own) == 2 && own <= "20" {
+				return "Your hash grid is the one for 8 GB already."
+			}
+			return ""
+		}},
 		Remedies: ways("use_smaller_model", "lower_batch_size", "lower_resolution"), Like: []*program.Program{&trainer.DataAside},
 		Cards: []cause.Card{
 			paperPart("neuralangelo/mesh", []string{"extract_mesh.py", "neuralangelo/utils/mesh.py"}, cause.BatchTooLarge, "ran out of GPU memory while extracting the mesh", "The mesh is extracted in blocks of `--block_res` cubed on each GPU.", "", "neuralangelo/README.md", cause.Cure{Fix: "lower_batch_size", Title: "Extract in smaller blocks (--block_res)", Kind: "text", Text: "Use `--block_res=64`, then 32 (README: 128).", Cost: "Slower; the same mesh."}, cause.Cure{Fix: "lower_resolution", Title: "Lower the mesh resolution (--resolution)", Kind: "text", Text: "Use `--resolution=1024` instead of 2048.", Cost: "A coarser mesh."}, cause.Cure{Fix: "use_smaller_model", Title: "Train again with a smaller hash grid", Kind: "text", Text: "In a new training: `--model.object.sdf.encoding.hashgrid.dict_size=20`. A trained model keeps its size.", Cost: "A new training; less fine detail."}),
@@ -77,6 +88,16 @@ var (
 		Titles:   map[string]string{"lower_batch_size": "Lower the number of rays (train-num-rays-per-batch)", "cpu_offload": "Load fewer images at a time"},
 		Remedies: ways("lower_batch_size", "cpu_offload"), Like: []*program.Program{&trainer.DataAside},
 		Cards: []cause.Card{
+			{
+				ID: "sdfstudio/ram", Kinds: trainer.RAMGone, Cause: cause.HostMemory, Weight: cause.Strong,
+				Headline: "ran out of system memory (RAM) with its images",
+				Means:    "By default all training images are loaded into RAM before the first step, as 32-bit numbers: width x height x 12 bytes each (24 MB at 1920 x 1080).",
+				Not:      "Fewer rays: they take GPU memory.",
+				Cures: []cause.Cure{
+					{Fix: "cpu_offload"}, {Fix: "lower_resolution", Title: "Use smaller images", Kind: "text", Text: "Half the width and height needs a quarter of the RAM. Scale the images before you process the data.", Cost: "Less detail."}, {Fix: "add_swap"},
+				},
+				Sources: []string{"sdfstudio/nerfstudio/data/datamanagers/base_datamanager.py"},
+			},
 			paperStep("sdfstudio/step", "Memory grows with the rays per step and the samples on each ray. Surface methods need second-order gradients (eikonal loss), which take far more than a NeRF.", "", "sdfstudio/nerfstudio/models/base_surface_model.py", own("lower_batch_size", "cpu_offload")...),
 			paperRun("sdfstudio/render", cause.BatchTooLarge, "Rendering processes `eval-num-rays-per-chunk` rays at a time; a mesh uses a grid of `--resolution` points per side. In training, memory depends on `train-num-rays-per-batch`.", "", "sdfstudio/nerfstudio/models/base_model.py", own("lower_batch_size")...),
 		},
@@ -94,9 +115,22 @@ var (
 			"use_smaller_model":   say("Use a config with Stable Diffusion (-sd, about 6 GB) instead of DeepFloyd IF (-if: 15 GB for the text encoder, 10 GB to train)."),
 			"empty_cache":         say("At the end of your command: `system.cleanup_after_validation_step=true system.cleanup_after_test_step=true`."),
 		},
-		Titles:   map[string]string{"lower_resolution": "Render smaller images (data.width, data.height)", "use_smaller_model": "Use Stable Diffusion for guidance", "empty_cache": "Empty the cache after validation", "cpu_offload": "Offload the guidance to RAM", "efficient_attention": "Slice the guidance's attention"},
-		Costs:    map[string]string{"lower_resolution": "Less fine detail."},
-		Useless:  clues.Useless(clues.Shows("stable_diffusion_guidance", "-sd.yaml"), "Stable Diffusion is the guidance already", "use_smaller_model"),
+		Titles: map[string]string{"lower_resolution": "Render smaller images (data.width, data.height)", "use_smaller_model": "Use Stable Diffusion for guidance", "empty_cache": "Empty the cache after validation", "cpu_offload": "Offload the guidance to RAM", "efficient_attention": "Slice the guidance's attention"},
+		Costs:  map[string]string{"lower_resolution": "Less fine detail."},
+		Useless: map[string]func(*ledger.Case) string{
+			"use_smaller_model": func(c *ledger.Case) string {
+				if clues.Shows("stable_diffusion_guidance", "-sd.yaml")(c) || cures.Mentions("-sd.yaml")(c) {
+					return "Stable Diffusion is the guidance already"
+				}
+				return ""
+			},
+			"efficient_attention": func(c *ledger.Case) string {
+				if clues.Shows("from_pretrained(")(c) {
+					return "It failed while the guidance was being loaded"
+				}
+				return ""
+			},
+		},
 		Remedies: ways("lower_batch_size", "lower_resolution", "use_smaller_model", "efficient_attention", "cpu_offload"), Like: []*program.Program{&trainer.DataAside},
 		Cards: []cause.Card{
 			paperPart("threestudio/text", []string{"prompt_processors/", "T5EncoderModel"}, cause.ModelTooLarge, "ran out of GPU memory in the text encoder, before training",
@@ -163,7 +197,7 @@ var (
 	// DUSt3R and MASt3R compare pictures in pairs.
 	DUSt3R = program.Program{
 		Name: "dust3r", Shown: "DUSt3R", Work: "rendering", Edits: "code", Language: "python",
-		Proofs:  []string{"dust3r/"},
+		Proofs:  []string{"dust3r/", "DUSt3R_ViT"},
 		Sources: program.Sources{"dust3r/dust3r/demo.py": "--image_size --device", "dust3r/dust3r/image_pairs.py": "scene_graph", "dust3r/dust3r/training.py": "--batch_size --accum_iter --amp"},
 		Steps: spelling{
 			"lower_batch_size": step.Paste("python", "pairs = make_pairs(images, scene_graph=\"swin-3\", prefilter=None, symmetrize=True)   # or \"oneref-0\"; default \"complete\": all pairs. Demo: Scenegraph\noutput = inference(pairs, model, device, batch_size=1)"),
@@ -174,6 +208,16 @@ var (
 		Costs:    map[string]string{"lower_batch_size": "Images far apart in the order are not compared.", "cpu_offload": "Much slower.", "lower_resolution": "Less detail."},
 		Remedies: ways("lower_batch_size", "lower_resolution", "cpu_offload"), Like: []*program.Program{&trainer.DataAside},
 		Cards: []cause.Card{
+			{
+				ID: "dust3r/ram", Kinds: trainer.RAMGone, Cause: cause.HostMemory, Weight: cause.Strong,
+				Headline: "ran out of system memory (RAM) with the results of all pairs",
+				Means:    "The results of all pairs are collected in RAM before the alignment. N images make N x (N - 1) pairs with a complete scene graph (200 images: 39,800), each with points and images of both sides.",
+				Not:      "A smaller batch size: it saves only GPU memory.",
+				Cures: []cause.Cure{
+					{Fix: "lower_batch_size"}, {Fix: "lower_context", Title: "Use fewer images, or MASt3R", Kind: "text", Text: "Half the images make a quarter of the pairs. MASt3R keeps its pairs on disk.", Cost: "Gaps in the scene."},
+				},
+				Sources: []string{"dust3r/dust3r/inference.py"},
+			},
 			paperPart("dust3r/align", []string{"dust3r/cloud_opt/", "global_aligner", "compute_global_alignment", "clean_pointcloud"}, cause.BatchTooLarge, "ran out of GPU memory while aligning the images",
 				"The aligner holds the points and confidences of all pairs on the GPU at once. With the default, a complete scene graph, N images make N x (N - 1) pairs: twice the images need four times the memory.", "A smaller `batch_size` in `inference`: the pairs are already computed.", "dust3r/dust3r/cloud_opt/base_opt.py",
 				append(own("lower_batch_size"), cause.Cure{Fix: "lower_context", Title: "Use fewer images", Kind: "text", Text: "Half the images make a quarter of the pairs. For many images use MASt3R, whose sparse alignment needs less.", Cost: "Gaps in the scene."}, cause.Cure{Fix: "cpu_offload"})...),
@@ -224,7 +268,7 @@ var (
 		Proofs:  []string{"DROID-SLAM/", "droid_slam/"},
 		Sources: program.Sources{"DROID-SLAM/demo.py": "--buffer --stride --image_size --disable_vis --frontend_window --keyframe_thresh --upsample --backend_device", "DROID-SLAM/train.py": "--n_frames --batch --edges"},
 		Steps: spelling{
-			"lower_context":    say("demo.py: `--buffer 256` (default 512 keyframes, reserved at the start). For fewer keyframes: `--stride 6 --keyframe_thresh 6`."),
+			"lower_context":    halve("demo.py", "--buffer", " (keyframes, reserved at the start; default 512). For fewer keyframes: `--stride 6 --keyframe_thresh 6`."),
 			"lower_resolution": say("In demo.py, `image_stream` scales to the area of 384 x 512. Change that to 240 x 320, less than half."),
 			"lower_batch_size": say("demo.py: `--frontend_window 16` (default 25), leave out `--upsample`, and add `--disable_vis`. train.py: `--n_frames 5 --edges 18`."),
 		},
