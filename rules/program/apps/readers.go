@@ -104,7 +104,7 @@ var (
 			"lower_resolution":  step.Paste("python", "opts.images_scale = 1.0\nopts.generate_page_images = False\nopts.generate_picture_images = False   # opts: your PdfPipelineOptions"),
 			"lower_num_workers": step.Paste("python", "for first in range(1, pages, 20):   # 20 pages at a time\n    result = conv.convert(path, page_range=(first, first + 19))"),
 			"cpu_offload":       step.Paste("env", "export DOCLING_DEVICE=cpu OMP_NUM_THREADS=4"),
-			"use_smaller_model": words("Set `do_formula_enrichment`, `do_code_enrichment` and `do_picture_description` to False in the pipeline options, or leave out the `--enrich-...` options."),
+			"use_smaller_model": words("Set `do_formula_enrichment`, `do_code_enrichment` and `do_picture_description` to False in the pipeline options."),
 			"lower_parallel":    words("If the PDF has a text layer, set `do_ocr=False` (or `--no-ocr`). On a server run one conversion at a time."),
 		},
 		Titles: map[string]string{"use_smaller_model": "Turn enrichments off that you do not need", "lower_num_workers": "Convert the document in parts", "lower_parallel": "Turn off OCR if the PDF has text"}, Costs: map[string]string{"lower_parallel": "Scans still need it."},
@@ -150,7 +150,7 @@ var (
 		Titles: map[string]string{"restart_session": "Create one Reader for all images", "lower_resolution": "Lower `canvas_size`", "lower_num_workers": "Quantise, and use one process"}, Costs: map[string]string{"restart_session": "None."},
 		Like: []*program.Program{&Pages},
 		Cards: cards(
-			learning("easyocr", "Memory grows with `batch_size` (32 in the example config) and with the size of the word crops (`imgH` x `imgW`).", "`canvas_size`: it is for reading.", "EasyOCR/trainer/config_files/en_filtered_config.yaml", "lower_batch_size", "close_other_apps"),
+			learning("easyocr", "Memory grows with `batch_size` (32 in the example config) and with the size of the word crops (`imgH` x `imgW`).", "", "EasyOCR/trainer/config_files/en_filtered_config.yaml", "lower_batch_size", "close_other_apps"),
 			working("easyocr", "while it looked for text", "EasyOCR's detector works on the whole image, up to `canvas_size` (2,560) pixels on the longer side. Half of that needs a quarter of the memory.", "", "EasyOCR/easyocr/easyocr.py", "lower_resolution", "restart_session", "cpu_offload"),
 			ramFilled("easyocr", "On the CPU EasyOCR's detector works on the whole image (up to 2,560 pixels on the longer side). That takes 1 to 2 GB of RAM in each process that has a `Reader`.", "", "EasyOCR/easyocr/easyocr.py", "lower_resolution", "lower_num_workers"),
 		),
