@@ -42,8 +42,6 @@ func pictures(without ...string) map[string][]cause.Remedy {
 	return out
 }
 
-func training(c *ledger.Case) bool { return c.Training() }
-
 // wanLean: Wan's own script, with T5 on the CPU.
 func wanLean(c *ledger.Case) bool {
 	return c.In("wan") && c.Near("--t5_cpu") && !training(c) && !ledger.Crowded(c)

@@ -8,9 +8,6 @@ import (
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
-// words is a step in words.
-func words(text string) func(*ledger.Case) []step.Step { return step.Paste("text", text) }
-
 // Voices that people train or run from a repository.
 var (
 	// Tacotron2 is NVIDIA's, with its relatives.

@@ -75,7 +75,7 @@ var diffusersCards = ofCard([]cause.Card{
 	conv3dRegression("diffusers/conv3d", when.All(of("diffusers"), plainDiffusers), tiledVAE),
 	pipelines.Whole(plainDiffusers, offloadLayers),
 	pipelines.Loading(plainDiffusers, offloadLayers),
-	pipelines.Offloaded(plainDiffusers, quantTransformer, offloadGroups, offloadLayers),
+	pipelines.Offloaded(plainDiffusers, quantTransformer, offloadGroups, offloadLayers), pipelines.Sequential(plainDiffusers, smallerCall, quantTransformer),
 	{
 		ID: "diffusers/to-cuda", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"pipe.to(", "pipeline.to(", ".to(\"cuda\")", ".to('cuda')"}, Unsaid: []string{"accelerator.backward", "in __call__"}, If: plainDiffusers, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of GPU memory while it moved the whole pipeline to the card",
@@ -159,22 +159,6 @@ var diffusersCards = ofCard([]cause.Card{
 			{Fix: "use_smaller_model", Title: "Do not train the text encoder", Told: "Remove `--train_text_encoder`, and add `--cache_latents` if the script has it. If the script trains all weights, use its LoRA variant.", Cost: "Words are learned less well."},
 		},
 		Sources: []string{"diffusers/examples/dreambooth/train_dreambooth_lora_sdxl.py", "diffusers/examples/dreambooth/train_dreambooth_lora_flux.py"},
-	},
-	{
-		ID: "diffusers/steps-sequential", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"enable_sequential_cpu_offload()"},
-		If: func(c *ledger.Case) bool {
-			return plainDiffusers(c) && !c.Training() && !c.In("omnigen", "cogvideo", "wan2gp", "hunyuanvideo") && !ledger.Roomy(c) && !c.Near("vae.decode(", "self.vae.decode(", "autoencoder_kl.py")
-		},
-		Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of GPU memory[[ ({total})]] although it offloads layer by layer",
-		Means:    "Sequential offload, which needs least, is on already: hardly any weights stay on the card. So the work of one step fills it. That grows with resolution, number of images and, for video, frames.",
-		Not:      "`enable_model_cpu_offload()`: it needs more memory. Fewer steps: every step needs the same.",
-		Cures: []cause.Cure{
-			smallerCall,
-			{Fix: "close_other_apps", Title: "See what else is on the card", Told: "If there was a `pipe.to(\"cuda\")` before it, take that out. This shows what else is there:", Kind: "shell", Text: "nvidia-smi", Cost: "Free."},
-			quantTransformer,
-		},
-		Sources: []string{diffusersDocs},
 	},
 	{
 		ID: "diffusers/steps", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"noise_pred = ", "in __call__", "transformer_flux.py", "unet_2d_condition.py", "models/transformers/"}, Unsaid: []string{"accelerator.backward", "loss.backward("},

@@ -103,3 +103,23 @@ func Offloaded(plain func(*ledger.Case) bool, cures ...cause.Cure) cause.Card {
 		Cures:    cures, Sources: []string{docs, "diffusers/src/diffusers/pipelines/pipeline_utils.py", "https://github.com/black-forest-labs/flux/issues/459"},
 	}
 }
+
+// Sequential is about a script that offloads layer by layer already.
+func Sequential(plain func(*ledger.Case) bool, smaller, quant cause.Cure) cause.Card {
+	return cause.Card{
+		ID: "diffusers/steps-sequential", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"enable_sequential_cpu_offload()"},
+		If: func(c *ledger.Case) bool {
+			return plain(c) && !c.Training() && !c.In("omnigen", "cogvideo", "wan2gp", "hunyuanvideo") && !ledger.Roomy(c) && !c.Near("vae.decode(", "self.vae.decode(", "autoencoder_kl.py")
+		},
+		Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		Headline: "ran out of GPU memory[[ ({total})]] although it offloads layer by layer",
+		Means:    "Sequential offload, which needs least, is on already: hardly any weights stay on the card. So the work of one step fills it. That grows with resolution, number of images and, for video, frames.",
+		Not:      "`enable_model_cpu_offload()`: it needs more memory. Fewer steps: every step needs the same.",
+		Cures: []cause.Cure{
+			smaller,
+			{Fix: "close_other_apps", Title: "See what else is on the card", Told: "If there was a `pipe.to(\"cuda\")` before it, take that out. This shows what else is there:", Kind: "shell", Text: "nvidia-smi", Cost: "Free."},
+			quant,
+		},
+		Sources: []string{"https://huggingface.co/docs/diffusers/optimization/memory"},
+	}
+}

@@ -1,8 +1,6 @@
-package apps
+package listen
 
 import (
-	"slices"
-
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
@@ -23,14 +21,6 @@ func listens(name, means, source string, own ...string) cause.Card {
 func alone1(name, means, source string, words []string, own ...string) cause.Card {
 	k := listens(name, means, source, own...)
 	k.ID, k.Said = name+"/one", words
-	return k
-}
-
-// saved lets a card's cure by a fix be silent where the log shows it done.
-func saved(k cause.Card, fix string, words ...string) cause.Card {
-	k.ID += "-saved"
-	k.Said = words
-	k.Cures = slices.DeleteFunc(slices.Clone(k.Cures), func(x cause.Cure) bool { return x.Fix == fix })
 	return k
 }
 

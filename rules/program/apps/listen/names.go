@@ -1,0 +1,48 @@
+// Package listen knows programs that write down what is said, most of them on
+// Whisper.
+package listen
+
+import "github.com/oomdoc/oomdoc/rules/program/apps/kit"
+
+// What programs share, by the names that their literals use.
+var (
+	cure       = kit.Cure
+	cards      = kit.Cards
+	lookAtCard = kit.LookAtCard
+	managePage = kit.ManagePage
+	addSwap    = kit.AddSwap
+	byPhase    = kit.ByPhase
+	noCard     = kit.NoCard
+	visible    = kit.Visible
+	half       = kit.Half
+	halfBatch  = kit.HalfBatch
+	unlike     = kit.Unlike
+	above      = kit.Above
+	without    = kit.Without
+	looksFor   = kit.LooksFor
+	bound      = kit.Bound
+	only       = kit.Only
+	framed     = kit.Framed
+	onCard     = kit.OnCard
+	inRAM      = kit.InRAM
+	killed     = kit.Killed
+	offRAM     = kit.OffRAM
+	fixes      = kit.Fixes
+	seen       = kit.Seen
+	atWork     = kit.AtWork
+	looking    = kit.Looking
+	phase      = kit.Phase
+	learning   = kit.Learning
+	working    = kit.Working
+	while      = kit.While
+	opening    = kit.Opening
+	ramFilled  = kit.RamFilled
+	noSums     = kit.NoSums
+	notTrained = kit.NotTrained
+	swapOrPage = kit.SwapOrPage
+	training   = kit.Training
+	words      = kit.Words
+	saved      = kit.Saved
+)
+
+type steps = kit.Steps
