@@ -75,6 +75,9 @@ var OpenLLM = program.Program{
 	Name: "openllm", Shown: "OpenLLM", Work: "text-inference", Edits: "flags", Language: "python",
 	Proofs: []string{"openllm/", "openllm.", "[openllm]", "openllm-models", "openllm_core/", "openllm_cli"},
 	Like:   []*program.Program{&server.VLLM},
+	Useless: map[string]func(*ledger.Case) string{"multi_gpu": func(*ledger.Case) string {
+		return "OpenLLM takes the number of GPUs from the model's repository."
+	}},
 	Steps: steps{
 		"lower_context":                text("The engine's options are in the model's repository (`openllm repo list` shows where): set `max_model_len` there, beside the model, or serve a smaller tag."),
 		"lower_gpu_memory_utilization": text("The engine's options are in the model's repository (`openllm repo list` shows where): set `gpu_memory_utilization` to 0.8 there."),

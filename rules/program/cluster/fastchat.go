@@ -124,30 +124,18 @@ var fastchatCards = []cause.Card{
 	},
 }
 
-// inEight: the weights are at 8 bit or fewer by an option or by the name.
-func inEight(c *ledger.Case) bool {
-	_, set := c.Setting("load_8bit")
-	return set && !when.Set("load_8bit", "False")(c) || ledger.Quantised(c) != ""
-}
-
 // fastchatEight is a worker whose weights are small already.
 var fastchatEight = cause.Card{
-	ID: "fastchat/small-weights", Kinds: fastchatCard, If: when.All(inEight, when.Not(when.In("load"))), Unsaid: []string{"fastchat/train/"},
-	Figures: func(c *ledger.Case) map[string]string {
-		n := fastchatShare(c)
-		if n["full"] = ""; ledger.IntSetting(c, "num_gpus") > 1 {
-			n["full"] = n["each"] + "GiB"
-		}
-		return n
-	},
-	Cause: cause.ContextTooLong, Weight: cause.Strong,
+	ID: "fastchat/small-weights", Kinds: fastchatCard, Said: []string{"--load-8bit", "load_8bit=True", "--gptq-wbits", "--awq-wbits"}, Unsaid: []string{"fastchat/train/"}, If: when.Not(when.In("load")),
+	Figures: fastchatShare,
+	Cause:   cause.ContextTooLong, Weight: cause.Strong,
 	Headline: "ran out of GPU memory on a request",
 	Means:    "The weights are at 8 bit or fewer already. What grew is the KV cache: each running conversation has one, it grows with every token, and nothing limits it.",
 	Not:      "`--load-8bit`: it is in use, or the checkpoint has fewer bits.",
 	Cures: []cause.Cure{
-		{Fix: "balance_split", If: func(c *ledger.Case) bool { return ledger.IntSetting(c, "num_gpus") > 1 }, Title: "Limit the weights on each GPU", Told: "`--max-gpu-memory` counts only weights; a third of the GPU should stay free for the KV cache. Instead of your value:", Kind: "config", Text: "--max-gpu-memory {each}GiB", Cost: "the other GPUs take the rest"},
+		{Fix: "balance_split", If: func(c *ledger.Case) bool { return ledger.GPU(c) > 0 || ledger.ManyCards(c) }, Title: "Limit the weights on each GPU", Told: "`--max-gpu-memory` counts only weights; a third of the GPU should stay free for the KV cache. Instead of your value:", Kind: "config", Text: "--max-gpu-memory {each}GiB", Cost: "the other GPUs take the rest"},
 		{Fix: "lower_context", Title: "Shorten the conversations", Told: "Lower `max_tokens` (`max_new_tokens`) in the client and start a new conversation. `!!reset` does that in the command-line chat.", Cost: "the history is lost"},
-		{Fix: "lower_parallel", If: when.Not(when.Set("limit_worker_concurrency", "1")), Title: "With several users, answer one request at a time", Told: "By default five are answered together. Add to the worker:", Kind: "config", Text: "--limit-worker-concurrency 1", Cost: "others wait"},
+		{Fix: "lower_parallel", Title: "With several users, answer one request at a time", Told: "By default five are answered together. Add to the worker:", Kind: "config", Text: "--limit-worker-concurrency 1", Cost: "others wait"},
 		{Fix: "use_lower_quant", Title: "Or use `vllm_worker` with an AWQ model", Told: "4 bit is half of 8, and its KV cache has a fixed size.", Cost: "another worker"},
 	},
 	Sources: []string{"https://github.com/lm-sys/FastChat/blob/main/fastchat/serve/model_worker.py", "https://github.com/lm-sys/FastChat/blob/main/fastchat/model/model_adapter.py"},

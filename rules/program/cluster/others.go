@@ -1,14 +1,11 @@
 package cluster
 
 import (
-	"strconv"
-
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/step"
-	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 // LiteLLM is a gateway: the memory is that of a server behind it.
@@ -128,22 +125,15 @@ var exoCards = []cause.Card{{
 
 // petalsCards are of a server of Petals.
 var petalsCards = []cause.Card{{
-	ID: "petals/server", Kinds: []fact.Kind{fact.TorchAlloc}, If: func(c *ledger.Case) bool { return c.Near("petals/server/", "petals.server") && ledger.FillsAlone(c) },
-	Figures: func(c *ledger.Case) map[string]string {
-		out := map[string]string{"blocks": "4", "blocks_now": "Without it Petals fills the GPU. Begin with a few:"}
-		if n := ledger.IntSetting(c, "num_blocks"); n > 1 {
-			out["blocks"], out["blocks_now"] = strconv.Itoa(max(1, n*3/4)), "Instead of "+strconv.Itoa(n)+":"
-		}
-		return out
-	},
+	ID: "petals/server", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"petals/server/", "petals.server"}, If: ledger.FillsAlone,
 	Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
 	Headline: "filled the GPU with blocks of the model and left too little for requests",
 	Means:    "It holds {mine} of {total}: the blocks that it serves and the KV cache of all clients. What a request computes has only the rest, and {asked} more did not fit.",
 	Not:      "PyTorch's allocator settings: the memory is in use.",
 	Cures: []cause.Cure{
-		{Fix: "fewer_gpu_layers", Title: "Serve fewer blocks (`--num_blocks`)", Told: "{blocks_now}", Kind: "config", Text: "--num_blocks {blocks}", Cost: "you serve less of the model"},
-		{Fix: "lower_context", If: func(c *ledger.Case) bool { n := ledger.IntSetting(c, "attn_cache_tokens"); return n == 0 || n > 4096 }, Title: "Or make the clients' KV cache smaller", Kind: "config", Text: "--attn_cache_tokens 4096", Cost: "fewer clients at a time"},
-		{Fix: "use_lower_quant", If: when.Not(when.Set("quant_type", "nf4")), Title: "Or keep the blocks at 4 bit", Kind: "config", Text: "--quant_type nf4", Cost: "slight loss of quality"},
+		{Fix: "fewer_gpu_layers", Title: "Serve fewer blocks (`--num_blocks`)", Told: "Three quarters of now: at the start Petals prints how many transformer blocks it serves (it fills the GPU unless `--num_blocks` is set).", Cost: "you serve less of the model"},
+		{Fix: "lower_context", Title: "Or make the clients' KV cache smaller", Told: "Half of your value, or:", Kind: "config", Text: "--attn_cache_tokens 2048", Cost: "fewer clients at a time"},
+		{Fix: "use_lower_quant", Title: "Or keep the blocks at 4 bit", Told: "If they are not (`quantized to nf4` in the log):", Kind: "config", Text: "--quant_type nf4", Cost: "slight loss of quality"},
 		{Fix: "kill_stale_process", Title: "Check what else is on the GPU", Kind: "shell", Text: look, Cost: "free"},
 	},
 	Sources: []string{"petals/src/petals/cli/run_server.py", "https://github.com/bigscience-workshop/petals/blob/main/src/petals/server/server.py"},

@@ -54,13 +54,6 @@ var teiCards = []cause.Card{
 	},
 }
 
-// What is left where the weights are quantised and the KV cache is limited already.
-var (
-	mistralFewer   = cause.Cure{Fix: "use_smaller_model", If: small.Quantises, Title: "Use a smaller model", Told: "Or fewer bits: `--isq Q3K` (`mistralrs serve`: `--isq 3`).", Cost: "lower quality"}
-	mistralShorter = cause.Cure{Fix: "lower_context", If: when.Not(small.LongCache(4096)), Title: "Limit the KV cache further", Steps: mistralSets("--pa-context-len 2048 --max-seqs 1", "--pa-ctxt-len 2048 --max-seqs 1"), Cost: "shorter conversations"}
-	mistralLayers  = cause.Cure{Fix: "fewer_gpu_layers", If: small.Quantises, Title: "Or keep fewer layers on the GPU", Told: "The rest runs on the CPU (`0:24` is 24 on the first GPU):", Kind: "config", Text: "-n 0:24", Cost: "slower"}
-)
-
 // mistralCards are mistral.rs'.
 var mistralCards = []cause.Card{
 	mistralPlan,
@@ -83,23 +76,33 @@ var mistralCards = []cause.Card{
 		Headline: "ran out of GPU memory on a request",
 		Means:    "The model was loaded, but weights and KV cache left too little for this request. KV cache and working memory grow with the length of a request. The message names no size.",
 		Cures: []cause.Cure{
-			{Fix: "lower_context", Title: "Limit the KV cache, and with it the prompts", Told: "This needs paged attention (August 2024 and later); with older versions keep prompts short:", If: small.LongCache(4096), Steps: mistralSets("--pa-context-len 4096 --max-seqs 4", "--pa-ctxt-len 4096 --max-seqs 4"), Cost: "longer conversations are refused, others wait"},
+			{Fix: "lower_context", Title: "Limit the KV cache, and with it the prompts", Told: "This needs paged attention (August 2024 and later); with older versions keep prompts short:", Steps: mistralSets("--pa-context-len 4096 --max-seqs 4", "--pa-ctxt-len 4096 --max-seqs 4"), Cost: "longer conversations are refused, others wait"},
 			{Fix: "use_lower_quant", If: when.Not(small.Quantises), Title: "Or quantise while it loads", Told: "4 bit is about a quarter of 16 bit. Or use a GGUF with fewer bits.", Steps: mistralSets("--isq 4", "--isq Q4K"), Cost: "slight loss of quality"},
-			mistralShorter, mistralLayers,
-			{Fix: "lower_mem_fraction", If: small.LongCache(0), Title: "Or give the KV cache a smaller share", Told: "Instead of a length; the default is 0.9:", Steps: mistralSets("--pa-memory-fraction 0.7", "--pa-gpu-mem-usage 0.7"), Cost: "fewer tokens at a time"},
+			{Fix: "lower_mem_fraction", Title: "Or give the KV cache a smaller share", Told: "Instead of a length; the default is 0.9:", Steps: mistralSets("--pa-memory-fraction 0.7", "--pa-gpu-mem-usage 0.7"), Cost: "fewer tokens at a time"},
 		},
 		Sources: []string{mistralArgs + "paged_attn.rs", mistralArgs + "model.rs", "https://github.com/EricLBuehler/mistral.rs/issues/44"},
 	},
 	{
-		ID: "mistral.rs/card", Kinds: []fact.Kind{fact.RustDriver}, Figures: small.Quantising,
+		ID: "mistral.rs/quantised", Kinds: []fact.Kind{fact.RustDriver}, Said: small.InPlace,
+		Cause: cause.ModelTooLarge, Weight: cause.Strong,
+		Headline: "ran out of GPU memory, although it quantises the weights",
+		Means:    "The weights are quantised while they load (ISQ). The KV cache comes next, and requests have what it leaves. The message names no size.",
+		Cures: []cause.Cure{
+			{Fix: "lower_context", Title: "Limit the KV cache to a short length", Told: "Instead of your values; raise it when it runs:", Steps: mistralSets("--pa-context-len 2048 --max-seqs 1", "--pa-ctxt-len 2048 --max-seqs 1"), Cost: "shorter conversations, others wait"},
+			{Fix: "fewer_gpu_layers", Title: "Or keep fewer layers on the GPU", Told: "The rest runs on the CPU (`0:24` is 24 on the first GPU):", Kind: "config", Text: "-n 0:24", Cost: "slower"},
+			{Fix: "use_smaller_model", Title: "Or use a smaller model, or fewer bits", Told: "4 bit takes about 0.6 GB per billion parameters, beside it 1 to 2 GB are needed.", Cost: "lower quality"},
+		},
+		Sources: []string{mistralArgs + "paged_attn.rs", mistralArgs + "model.rs"},
+	},
+	{
+		ID: "mistral.rs/card", Kinds: []fact.Kind{fact.RustDriver},
 		Cause: cause.ModelTooLarge, Weight: cause.Fair,
 		Headline: "ran out of GPU memory",
-		Means:    "The message names no size. If it failed while loading, the weights are too large[[: {full_size}]].[[ It quantises them while it loads, {isq}: a smaller model or fewer bits is left.]] If it failed on a request, the KV cache[[, {cache_part},]] left too little.",
+		Means:    "The message names no size. If it failed while loading, the weights are too large: 2 GB per billion parameters at 16 bit, the default. If it failed on a request, the KV cache, which takes nine tenths of the memory, left too little.",
 		Cures: []cause.Cure{
-			{Fix: "use_lower_quant", If: when.Not(small.Quantises), Title: "Quantise while it loads", Told: "4 bit is about a quarter of 16 bit. With `mistralrs-server` put it before the model's kind (`plain`, `run`), otherwise after `serve` or `run`:", Steps: mistralSets("--isq 4", "--isq Q4K"), Cost: "slight loss of quality"},
-			{Fix: "lower_mem_fraction", If: small.LongCache(0), Title: "Give the KV cache a smaller share", Steps: mistralSets("--pa-memory-fraction 0.7", "--pa-gpu-mem-usage 0.7"), Cost: "fewer tokens at a time"},
-			mistralFewer, mistralLayers, mistralShorter,
-			{Fix: "lower_context", If: small.LongCache(8192), Title: "Or limit it by length", Steps: mistralSets("--pa-context-len 8192", "--pa-ctxt-len 8192"), Cost: "shorter conversations"},
+			{Fix: "use_lower_quant", Title: "Quantise while it loads", Told: "4 bit is about a quarter of 16 bit. With `mistralrs-server` put it before the model's kind (`plain`, `run`), otherwise after `serve` or `run`:", Steps: mistralSets("--isq 4", "--isq Q4K"), Cost: "slight loss of quality"},
+			{Fix: "lower_mem_fraction", Title: "Give the KV cache a smaller share", Steps: mistralSets("--pa-memory-fraction 0.7", "--pa-gpu-mem-usage 0.7"), Cost: "fewer tokens at a time"},
+			{Fix: "lower_context", Title: "Or limit it by length", Steps: mistralSets("--pa-context-len 8192", "--pa-ctxt-len 8192"), Cost: "shorter conversations"},
 		},
 		Sources: []string{mistralArgs + "paged_attn.rs", mistralArgs + "model.rs"},
 	},

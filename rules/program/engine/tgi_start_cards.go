@@ -79,7 +79,7 @@ var tgiStartCards = []cause.Card{
 		Sources: []string{"https://github.com/huggingface/text-generation-inference/blob/main/server/text_generation_server/models/causal_lm.py", tgiLauncher},
 	},
 	{
-		ID: "tgi/logprobs", Kinds: onCard, If: when.All(inTGI, promptScores), Phases: []string{"inference", "unknown"},
+		ID: "tgi/logprobs", Kinds: onCard, If: when.All(inTGI, promptScores), Said: []string{"prefill_logprobs", "in batch_top_tokens", "decoder_input_details: true", "self.lm_head("}, Phases: []string{"inference", "unknown"},
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of GPU memory while computing log-probabilities of a prompt",
 		Means:    "A request asked for details of its input. TGI then computes scores of the whole vocabulary for every prompt token: {asked} was needed, and {room} was left beside the KV cache.",
@@ -95,7 +95,7 @@ var tgiStartCards = []cause.Card{
 // promptScores: the log-probabilities of a prompt are in the traceback, or the head
 // of the model is, far larger than for one row a prompt, and requests asked for them.
 func promptScores(c *ledger.Case) bool {
-	return c.Near("prefill_logprobs", "in batch_top_tokens") || c.Contains("decoder_input_details: true") && c.Near("self.lm_head(") && ledger.Requested(c) > units.GiB
+	return c.Near("prefill_logprobs", "in batch_top_tokens") || c.Near("decoder_input_details: true") && c.Near("self.lm_head(") && ledger.Requested(c) > units.GiB
 }
 
 // loraxAdapter is what LoRAX keeps for adapters.

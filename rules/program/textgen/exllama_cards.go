@@ -250,7 +250,7 @@ var exllamaCards = []cause.Card{
 		ID: "exllama/generate", Kinds: torchFull, Said: []string{"exllamav2/generator", "exllamav3/generator", "in generate_simple", "in prefill", "in begin_stream_ex"},
 		Cause: cause.ContextTooLong, Weight: cause.Strong,
 		Headline: "loaded the model, then ran out of GPU memory on a prompt",
-		Means:    "Weights and KV cache already have their full size. The work on the prompt needed {asked} more, and only {room} was left. By default prompts are read in chunks of 2048 tokens; smaller chunks need less.",
+		Means:    "Weights and KV cache already have their full size. The work on the prompt needed {asked} more; {room} was left. By default prompts are read in chunks of 2048 tokens; smaller chunks need less.",
 		Not:      "A shorter answer: the KV cache has its full size from the start.",
 		Cures: []cause.Cure{
 			inExLlama("lower_ubatch", "Lower the prompt chunk size", "", "slower prompts", func(*ledger.Case) string { return "chunk_size: 512" }, func(*ledger.Case) string {

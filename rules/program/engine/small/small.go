@@ -4,14 +4,12 @@ package small
 
 import (
 	"strconv"
-	"strings"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/step"
-	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 const (
@@ -38,64 +36,32 @@ func BatchTokens(c *ledger.Case) map[string]string {
 	return map[string]string{"fewer_tokens": strconv.Itoa(max(now/2, 128)), "tokens_now": "Half of yours."}
 }
 
-// isq is what the weights are told to be quantised to while they load, "" for nothing.
-func isq(c *ledger.Case) string {
-	s, _ := c.Setting("isq", "in_situ_quant")
-	return strings.Trim(s.Value, "'\"")
-}
+// InPlace are words of quantising while the weights load: the option, and what
+// mistral.rs prints.
+var InPlace = []string{"--isq ", "--isq=", "Applying in-situ quantization", "Applying ISQ"}
 
-// Quantises: the log shows that option.
-func Quantises(c *ledger.Case) bool { return isq(c) != "" }
+// Quantises: the log shows that.
+func Quantises(c *ledger.Case) bool { return c.Near(InPlace...) }
 
-// Quantising is what a card says of it.
-func Quantising(c *ledger.Case) map[string]string {
-	out := map[string]string{"isq": "", "full_size": "2 GB per billion parameters at 16 bit, the default", "cache_part": "which takes nine tenths of the memory by default"}
-	if q := isq(c); q != "" {
-		out["isq"], out["full_size"] = "`--isq "+q+"`", ""
-	}
-	if !LongCache(0)(c) {
-		out["cache_part"] = ""
-	}
-	return out
-}
-
-// LongCache holds unless the log limits the KV cache to so many tokens already; 0:
-// to any number.
-func LongCache(most int) func(c *ledger.Case) bool {
-	return func(c *ledger.Case) bool {
-		n := ledger.IntSetting(c, "pa_ctxt_len", "pa_context_len")
-		return n <= 0 || most > 0 && n > most
-	}
-}
-
-// fewTexts: the batch is small already; halfAlready: so are the weights' bits.
-func fewTexts(c *ledger.Case) bool {
-	n := ledger.IntSetting(c, "batch_size")
-	return n > 0 && n <= 8
-}
-
-var halfAlready = when.Any(when.Set("dtype", "float16"), when.Set("dtype", "bfloat16"), when.Set("dtype", "auto"))
+// fewTexts are Infinity's words for a small batch.
+var fewTexts = []string{"batch_size=1 and avg", "batch_size=2 and avg", "batch_size=4 and avg", "batch_size=8 and avg", "--batch-size 1 ", "--batch-size 2 ", "--batch-size 4 ", "--batch-size 8 "}
 
 // weights are what fills the card where batches are small.
 var weights = cause.Card{
-	ID: "infinity/weights", Kinds: onCard, Said: []string{"infinity_emb/inference/", "infinity_emb/transformer/", "infinity_emb/primitives"}, If: when.All(fewTexts, ledger.FillsAlone),
-	Figures: func(c *ledger.Case) map[string]string {
-		return map[string]string{"texts": strconv.Itoa(ledger.IntSetting(c, "batch_size"))}
+	ID: "infinity/weights", Kinds: onCard, Said: fewTexts, If: func(c *ledger.Case) bool {
+		return ledger.FillsAlone(c) && c.Near("infinity_emb/inference/", "infinity_emb/transformer/", "infinity_emb/primitives")
 	},
 	Cause: cause.ModelTooLarge, Weight: cause.Strong,
 	Headline: "ran out of GPU memory: the model nearly fills it",
-	Means:    "It holds {mine} of {total} although `--batch-size` is only {texts}: mostly the weights, 2 GB per billion parameters at 16 bit. The texts of a batch, in the warm-up 512 tokens each, have only the rest.",
+	Means:    "It holds {mine} of {total} although only a few texts are computed at once (`--batch-size`): mostly the weights, 2 GB per billion parameters at 16 bit. The texts of a batch, in the warm-up 512 tokens each, have only the rest.",
 	Not:      "PyTorch's allocator settings: the memory is in use.",
 	Cures: []cause.Cure{
 		{Fix: "use_smaller_model", Title: "Use a smaller model", Told: decoders, Cost: "other embeddings: index again"},
-		{Fix: "lower_batch_size", If: func(c *ledger.Case) bool { return ledger.IntSetting(c, "batch_size") > 1 }, Title: "Compute one text at a time", Told: "If little is missing, that may be enough, with texts of at most 512 tokens:", Kind: "config", Text: "--batch-size 1", Cost: "slow"},
-		{Fix: "half_precision", If: when.Not(halfAlready), Title: "Use 16 bit", Told: "Only if you set `float32`.", Kind: "config", Text: "--dtype float16", Cost: "hardly any loss"},
+		{Fix: "lower_batch_size", If: func(c *ledger.Case) bool { return !c.Near("batch_size=1 and avg", "--batch-size 1 ") }, Title: "Compute one text at a time", Told: "If little is missing, that may be enough, with texts of at most 512 tokens:", Kind: "config", Text: "--batch-size 1", Cost: "slow"},
 		{Fix: "bigger_gpu", Title: "Or use a GPU with more memory", Told: "About 1.3 times the weights. With several GPUs in this computer, choose one with `--device cuda --device-id 1`.", Cost: "another GPU"},
 	},
 	Sources: []string{infinityCLI, "https://github.com/michaelfeil/infinity/blob/main/libs/infinity_emb/infinity_emb/inference/select_model.py"},
 }
-
-var smaller = cause.Cure{Fix: "use_smaller_model", If: Quantises, Title: "Or use a smaller model", Told: "The weights are quantised already.", Cost: "lower quality"}
 
 // Infinity is michaelfeil's server for embeddings and rerankers, on PyTorch.
 var Infinity = program.Program{
@@ -125,10 +91,9 @@ var infinityCards = []cause.Card{weights, {
 	Headline: "ran out of GPU memory on a batch of texts",
 	Means:    "Infinity combines up to `--batch-size` texts (32 by default), pads them to the longest and computes them at once. At start it does the same as a warm-up, with 512 tokens each.",
 	Cures: []cause.Cure{
-		{Fix: "lower_batch_size", If: when.Not(fewTexts), Title: "Lower `--batch-size`", Told: "Add it to `infinity_emb v2`, or set INFINITY_BATCH_SIZE=8 in the environment:", Kind: "config", Text: "--batch-size 8", Cost: "lower throughput"},
+		{Fix: "lower_batch_size", Title: "Lower `--batch-size`", Told: "Add it to `infinity_emb v2`, or set INFINITY_BATCH_SIZE=8 in the environment:", Kind: "config", Text: "--batch-size 8", Cost: "lower throughput"},
 		{Fix: "lower_context", Title: "Send shorter pieces of text", Told: "Use 512 to 1024 tokens each: one long text makes the whole batch as long.", Cost: "more of them"},
-		{Fix: "half_precision", If: when.Not(halfAlready), Title: "Use 16 bit", Told: "Only if you set `float32`: since late 2024 it uses 16 bit on a GPU by default.", Kind: "config", Text: "--dtype float16", Cost: "hardly any loss"},
-		{Fix: "use_smaller_model", If: when.Any(fewTexts, halfAlready), Title: "Or use a smaller model", Told: decoders, Cost: "other embeddings: index again"},
+		{Fix: "half_precision", Title: "Use 16 bit", Told: "Only if you set `float32`: since late 2024 it uses 16 bit on a GPU by default.", Kind: "config", Text: "--dtype float16", Cost: "hardly any loss"},
 	},
 	Sources: []string{infinityCLI, "https://github.com/michaelfeil/infinity/blob/main/libs/infinity_emb/infinity_emb/inference/select_model.py", "https://github.com/michaelfeil/infinity/blob/main/libs/infinity_emb/infinity_emb/inference/loading_strategy.py", "https://github.com/michaelfeil/infinity/issues/498"}, Solved: 1,
 }}
@@ -153,7 +118,7 @@ var VLLMRs = program.Program{
 	Cards: vllmRsCards,
 }
 
-var vllmRsQuant = cause.Cure{Fix: "use_lower_quant", If: when.Not(Quantises), Title: "Or quantise while it loads", Told: "That is about a quarter of 16 bit. Or load a GGUF with fewer bits (`--f`).", Kind: "config", Text: "--isq q4k", Cost: "slight loss of quality"}
+var vllmRsQuant = cause.Cure{Fix: "use_lower_quant", Title: "Or quantise while it loads", Told: "That is about a quarter of 16 bit. Or load a GGUF with fewer bits (`--f`).", Kind: "config", Text: "--isq q4k", Cost: "slight loss of quality"}
 
 // vllmRsCards are those of vllm.rs.
 var vllmRsCards = []cause.Card{
@@ -165,20 +130,31 @@ var vllmRsCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "lower_mem_fraction", Title: "Give the KV cache a smaller share", Told: "Use it instead of `--max-model-len` (since late November 2025; before, halve `--max-model-len`). If prefill and decode run on separate servers, set it for the one that reads the prompts:", Kind: "config", Text: "--kv-fraction 0.4", Cost: "shorter conversations"},
 			{Fix: "enable_flash_attention", Title: "Build it with flash attention", Told: "For RTX 30, A100 and newer. These names are from 2025 (since 2026 `flashattn` or `flashinfer`); `nccl` is for several GPUs. On older GPUs send shorter prompts instead.", Kind: "shell", Text: "./build.sh --release --features cuda,nccl,graph,flash-attn,flash-context", Cost: "a long build"},
-			vllmRsQuant, smaller,
+			vllmRsQuant,
 		},
 		Sources: []string{vllmRs + "src/server/mod.rs", vllmRs + "ReadMe.md", "https://github.com/guoqingbao/attention.rs/blob/main/src/lib.rs"},
 	},
 	{
-		ID: "vllm.rs/card", Kinds: []fact.Kind{fact.RustDriver}, Figures: Quantising,
+		ID: "vllm.rs/quantised", Kinds: []fact.Kind{fact.RustDriver}, Said: []string{"--isq ", "--isq="},
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of GPU memory",
-		Means:    "The message names no size, and the log does not show whether it failed while loading or on a request. [[Weights take {full_size}; the]][[They are quantised while they load ({isq}); the]] KV cache takes a part of what they leave.",
+		Means:    "The message names no size, and the log does not show whether it failed while loading or on a request. `--isq` quantises the weights already; the KV cache takes a part of what they leave, and prompts have the rest.",
 		Cures: []cause.Cure{
-			{Fix: "use_lower_quant", If: when.Not(Quantises), Title: "Quantise while it loads", Told: vllmRsQuant.Told, Kind: "config", Text: "--isq q4k", Cost: "slight loss of quality"},
 			{Fix: "lower_mem_fraction", Title: "Give the KV cache a smaller share", Told: "Instead of `--max-model-len` (late November 2025 and later):", Kind: "config", Text: "--kv-fraction 0.4", Cost: "shorter conversations"},
 			{Fix: "close_other_apps", Title: "Check what else is on the GPU", Kind: "shell", Text: look, Cost: "free"},
-			smaller,
+			{Fix: "use_smaller_model", Title: "Or use a smaller model", Told: "4 bit takes about 0.6 GB per billion parameters. Leave 2 GB and more for KV cache and prompts.", Cost: "lower quality"},
+		},
+		Sources: []string{vllmRs + "src/server/mod.rs", vllmRs + "ReadMe.md"},
+	},
+	{
+		ID: "vllm.rs/card", Kinds: []fact.Kind{fact.RustDriver},
+		Cause: cause.ModelTooLarge, Weight: cause.Strong,
+		Headline: "ran out of GPU memory",
+		Means:    "The message names no size, and the log does not show whether it failed while loading or on a request. Weights take 2 GB per billion parameters at 16 bit; the KV cache takes a part of what they leave.",
+		Cures: []cause.Cure{
+			{Fix: "use_lower_quant", Title: "Quantise while it loads", Told: vllmRsQuant.Told, Kind: "config", Text: "--isq q4k", Cost: "slight loss of quality"},
+			{Fix: "lower_mem_fraction", Title: "Give the KV cache a smaller share", Told: "Instead of `--max-model-len` (late November 2025 and later):", Kind: "config", Text: "--kv-fraction 0.4", Cost: "shorter conversations"},
+			{Fix: "close_other_apps", Title: "Check what else is on the GPU", Kind: "shell", Text: look, Cost: "free"},
 		},
 		Sources: []string{vllmRs + "src/server/mod.rs", vllmRs + "ReadMe.md"},
 	},

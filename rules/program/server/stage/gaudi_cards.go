@@ -27,7 +27,7 @@ var GaudiCards = []cause.Card{
 		Sources: []string{gaudiWarmup, "vllm-gaudi/docs/configuration/quantization/inc.md"},
 	},
 	{
-		ID: "vllm-gaudi/warm-up", If: onGaudi, Said: []string{"in warmup_model", "in warmup_graphs", "in warmup_scenario", "in warmup_buckets", "in _warmup"},
+		ID: "vllm-gaudi/warm-up", If: onGaudi, Said: []string{"in warmup_model", "in warmup_graphs", "in warmup_scenario", "in warmup_buckets", "in _warmup", "[Warmup][Prompt]", "[Warmup][Decode]", "[Warmup][Graph"},
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,
 		Headline: "did not start: the warm-up of its graphs did not fit",
 		Means:    "Weights and KV cache were in place. vLLM then runs every bucket of batch size and length once and records HPU graphs. Of what is free after loading, `--gpu-memory-utilization` (0.9 by default) goes to graphs and KV cache. Everything else must fit in the rest.",
