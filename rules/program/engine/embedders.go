@@ -3,7 +3,7 @@ package engine
 import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/program"
-	"github.com/oomdoc/oomdoc/rules/program/engine/small"
+	"github.com/oomdoc/oomdoc/rules/program/engine/cards"
 )
 
 // TEI is Text Embeddings Inference. Its memory follows the tokens of one batch.
@@ -30,4 +30,4 @@ var TEI = program.Program{
 }
 
 // Infinity is michaelfeil's server for embeddings and rerankers.
-var Infinity = small.Infinity
+var Infinity = cards.Infinity

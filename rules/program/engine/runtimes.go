@@ -3,7 +3,7 @@ package engine
 import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/program"
-	"github.com/oomdoc/oomdoc/rules/program/engine/small"
+	"github.com/oomdoc/oomdoc/rules/program/engine/cards"
 )
 
 // MistralRs is mistral.rs, on candle.
@@ -34,4 +34,4 @@ var MistralRs = program.Program{
 }
 
 // VLLMRs is vllm.rs, a server in Rust on candle; it is no part of vLLM.
-var VLLMRs = small.VLLMRs
+var VLLMRs = cards.VLLMRs

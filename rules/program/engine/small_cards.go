@@ -3,7 +3,7 @@ package engine
 import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
-	"github.com/oomdoc/oomdoc/rules/program/engine/small"
+	"github.com/oomdoc/oomdoc/rules/program/engine/cards"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
@@ -29,7 +29,7 @@ var teiLook = cause.Cure{
 var teiCards = []cause.Card{
 	teiLoad, teiKilled,
 	{
-		ID: "tei/warmup", Kinds: refusedCard, Said: []string{"Model backend is not healthy", "Warming up model", "Starting model backend", "could not warmup", "model backend failed"}, Figures: small.BatchTokens,
+		ID: "tei/warmup", Kinds: refusedCard, Said: []string{"Model backend is not healthy", "Warming up model", "Starting model backend", "could not warmup", "model backend failed"}, Figures: cards.BatchTokens,
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "did not start: its trial batch did not fit in GPU memory",
 		Means:    "Before it serves, TEI runs the largest batch that it would accept, `--max-batch-tokens` (16384 by default). Without flash attention (an older GPU, or the image for another GPU generation), long texts need far more memory.",
@@ -41,7 +41,7 @@ var teiCards = []cause.Card{
 		Sources: []string{teiMain, "https://github.com/huggingface/text-embeddings-inference/blob/main/backends/src/lib.rs", teiIssues + "670"},
 	},
 	{
-		ID: "tei/serving", Kinds: refusedCard, Figures: small.BatchTokens,
+		ID: "tei/serving", Kinds: refusedCard, Figures: cards.BatchTokens,
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of GPU memory while embedding a batch",
 		Means:    "TEI combines waiting texts of all clients into one batch of up to `--max-batch-tokens` (16384 by default), and this one did not fit. Check with `nvidia-smi` whether another program uses the GPU.",
@@ -77,13 +77,13 @@ var mistralCards = []cause.Card{
 		Means:    "The model was loaded, but weights and KV cache left too little for this request. KV cache and working memory grow with the length of a request. The message names no size.",
 		Cures: []cause.Cure{
 			{Fix: "lower_context", Title: "Limit the KV cache, and with it the prompts", Told: "This needs paged attention (August 2024 and later); with older versions keep prompts short:", Steps: mistralSets("--pa-context-len 4096 --max-seqs 4", "--pa-ctxt-len 4096 --max-seqs 4"), Cost: "longer conversations are refused, others wait"},
-			{Fix: "use_lower_quant", If: when.Not(small.Quantises), Title: "Or quantise while it loads", Told: "4 bit is about a quarter of 16 bit. Or use a GGUF with fewer bits.", Steps: mistralSets("--isq 4", "--isq Q4K"), Cost: "slight loss of quality"},
+			{Fix: "use_lower_quant", If: when.Not(cards.QuantisesInPlace), Title: "Or quantise while it loads", Told: "4 bit is about a quarter of 16 bit. Or use a GGUF with fewer bits.", Steps: mistralSets("--isq 4", "--isq Q4K"), Cost: "slight loss of quality"},
 			{Fix: "lower_mem_fraction", Title: "Or give the KV cache a smaller share", Told: "Instead of a length; the default is 0.9:", Steps: mistralSets("--pa-memory-fraction 0.7", "--pa-gpu-mem-usage 0.7"), Cost: "fewer tokens at a time"},
 		},
 		Sources: []string{mistralArgs + "paged_attn.rs", mistralArgs + "model.rs", "https://github.com/EricLBuehler/mistral.rs/issues/44"},
 	},
 	{
-		ID: "mistral.rs/quantised", Kinds: []fact.Kind{fact.RustDriver}, Said: small.InPlace,
+		ID: "mistral.rs/quantised", Kinds: []fact.Kind{fact.RustDriver}, Said: cards.InPlace,
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of GPU memory, although it quantises the weights",
 		Means:    "The weights are quantised while they load (ISQ). The KV cache comes next, and requests have what it leaves. The message names no size.",

@@ -15,11 +15,13 @@ var LlamaCpp = program.Program{
 	Units:    []string{"llama-server", "llama-cpp", "llamacpp", "llama-cpp-server"},
 	Work:     "text-inference", Edits: "flags", Language: "cpp",
 	Sources: program.Sources{
+		"llama.cpp/tools/quantize/quantize.cpp":           "--leave-output-tensor",
 		"llama.cpp/common/arg.cpp":                        "--device --list-devices --load-mode --n-cpu-moe --no-mmap --parallel",
 		"stable-diffusion.cpp/examples/common/common.cpp": "--diffusion-fa --vae-tiling",
 	},
 	Proofs: []string{
 		"llama_model_loader:", "llama_init_from_file: kv self size", "load_tensors:", "node-llama-cpp", "srv    load_model", "prompt_save:", "updating prompt cache",
+		"main: quantizing '",
 		"(llama-server)", "task=llama-server,", "(llama-cli)", "task=llama-cli,",
 	},
 	Books:    books.Of,

@@ -93,6 +93,18 @@ var partCards = []cause.Card{
 		Sources: []string{"ollama/llm/server.go", threads + "9685"},
 	},
 	{
+		ID: "ollama/create", Kinds: []fact.Kind{fact.OllamaKilled, fact.KernelKill}, Said: []string{"quantizing F16 model", "quantizing F32 model", "quantizing BF16 model", "converting model"},
+		Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "was killed while it created a model: system memory (RAM) ran out",
+		Means: "`ollama create` converts and quantises the weights in system RAM. Nothing is on a GPU yet. It reads the full-size model, and at 16 bit that is 2 GB per billion parameters.",
+		Not:   "`num_gpu` or a shorter context: no model is running.",
+		Cures: []cause.Cure{
+			says("use_lower_quant", "Take a file that is quantised already", "Search the model's name with GGUF on huggingface.co, and put the Q4_K_M file into `FROM` of the Modelfile: nothing is converted then. Or `ollama run hf.co/USER/REPO:Q4_K_M`.", "a download"),
+			says("add_swap", "Or add swap for it", "It needs about the size of the 16-bit model once.", "disk, and slow"),
+			says("restart_session", "Or create it on a machine with more RAM", "`ollama create` there, then copy the models folder (`OLLAMA_MODELS`).", "a copy"),
+		},
+		Sources: []string{"ollama/server/create.go", "ollama/docs/import.md"},
+	},
+	{
 		ID: "ollama/killed", Kinds: []fact.Kind{fact.OllamaKilled}, Unsaid: unifiedWords, Figures: killFigures,
 		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "was killed while it loaded: most likely system memory (RAM) ran out",
 		Means: signal9 + "{holds}.[[ {ram} of {all} RAM was free before.]]",

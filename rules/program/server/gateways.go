@@ -63,6 +63,7 @@ var Xinference = program.Program{
 	Units:    []string{"xinference"},
 	Proofs:   []string{"xinference/core/", "xinference/model/", "xinference/api/", "xinference.core", "xinference.model", "xinference.api", "xinference/", "xinference.", "envs/xinference", "[address=0.0.0.0:", "[address=127.0.0.1:", "Model actor is out of memory, model id"},
 	Sources: program.Sources{
+		"xinference/model/llm/llama_cpp/core.py":                    "--n_gpu_layers",
 		"xinference/deploy/cmdline.py":                              "--gpu-idx --model-engine --model-uid --n-gpu --quantization --size-in-billions",
 		"inference/doc/source/getting_started/using_xinference.rst": "--gpu_memory_utilization --max_model_len --max_num_batched_tokens --max_num_seqs --enforce_eager",
 	},
@@ -71,6 +72,7 @@ var Xinference = program.Program{
 		"lower_gpu_memory_utilization": smallerLaunch,
 		"multi_gpu":                    text("Launch the model again with `--n-gpu 2` (web page: GPU Count)."),
 		"select_gpu":                   text("Launch the model again with `--gpu-idx 1` (web page: GPU Idx), the number of a free GPU in `nvidia-smi`."),
+		"fewer_gpu_layers":             text("Launch the model again with `--n_gpu_layers 20` (web page: additional parameters passed to the inference engine): the other layers stay in RAM."),
 		"use_lower_quant":              text("Choose another Quantization on the launch page, or `--quantization` on the command line (AWQ or GPTQ Int4, a GGUF Q4_K_M)."),
 		"use_smaller_model":            text("Choose a smaller Model Size on the launch page, or `--size-in-billions` on the command line."),
 		"lower_batch_size":             onEngine("lower_max_num_seqs", "Send fewer texts per request: an embedding or rerank request is computed in large batches."),
@@ -79,7 +81,7 @@ var Xinference = program.Program{
 	},
 	Remedies: map[string][]cause.Remedy{
 		cause.ModelTooLarge: {
-			{Fix: "use_lower_quant", Fit: cause.Cures}, {Fix: "restart_session", Fit: cause.Cures}, {Fix: "use_smaller_model", Fit: cause.Helps}, {Fix: "multi_gpu", Fit: cause.Helps}, {Fix: "select_gpu", Fit: cause.MayHelp},
+			{Fix: "use_lower_quant", Fit: cause.Cures}, {Fix: "fewer_gpu_layers", Fit: cause.Cures, If: func(c *ledger.Case) bool { return c.In("llama.cpp") }}, {Fix: "restart_session", Fit: cause.Cures}, {Fix: "use_smaller_model", Fit: cause.Helps}, {Fix: "multi_gpu", Fit: cause.Helps}, {Fix: "select_gpu", Fit: cause.MayHelp},
 		},
 		cause.LeakedProcess: {{Fix: "restart_session", Fit: cause.Cures}, {Fix: "kill_stale_process", Fit: cause.Cures}, {Fix: "select_gpu", Fit: cause.Helps}},
 	},

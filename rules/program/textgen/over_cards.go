@@ -2,11 +2,13 @@ package textgen
 
 import (
 	"fmt"
+	"maps"
 	"strconv"
 
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -59,4 +61,23 @@ var overCard = cause.Card{
 		}, Cost: "much slower"},
 	},
 	Sources: []string{textgenCode + "shared.py", textgenIssues + "943"},
+}
+
+// gptqSizes are textgenSizes, and how the loader of a GPTQ file fills RAM.
+func gptqSizes(c *ledger.Case) map[string]string {
+	out := maps.Clone(textgenSizes(c))
+	out["windows_counts"] = ""
+	if reader.OnWindows(c) {
+		out["windows_counts"] = "Windows counts all of that against RAM plus page file: see \"Committed\" in Task Manager, Performance, Memory."
+	}
+	out["loaded_how"] = "GPTQ-for-LLaMa first builds the whole model at 16 bit in RAM"
+	switch full := out["full"]; {
+	case c.Near("AutoGPTQ_loader.py"):
+		out["loaded_how"] = "AutoGPTQ reads the file into RAM before its layers go to the GPU. RAM must hold all of it beside other programs."
+		return out
+	case full != "":
+		out["loaded_how"] += " (" + full + " for " + out["name"] + ")"
+	}
+	out["loaded_how"] += " and then replaces it by the 4-bit layers."
+	return out
 }

@@ -248,10 +248,10 @@ var textgenCards = slices.Concat(textgenHostCards, textgenLoadCards, textgenRunC
 // textgenHostCards are about system memory.
 var textgenHostCards = []cause.Card{
 	{
-		ID: "text-generation-webui/gptq-ram", Kinds: []fact.Kind{fact.CPUAlloc, fact.CommitLimit}, Said: []string{"GPTQ_loader.py", "in load_quantized", "in load_quant", "make_quant", "GPTQ-for-LLaMa", "native-4bit-128g"}, Figures: textgenSizes,
+		ID: "text-generation-webui/gptq-ram", Kinds: []fact.Kind{fact.CPUAlloc, fact.CommitLimit}, Said: []string{"AutoGPTQ_loader.py", "GPTQ_loader.py", "in load_quantized", "in load_quant", "make_quant", "GPTQ-for-LLaMa", "native-4bit-128g"}, Figures: gptqSizes,
 		Cause: cause.HostMemory, Weight: cause.Decisive,
 		Headline: "ran out of RAM and page file while loading a GPTQ model",
-		Means:    "This is system RAM, not GPU memory. GPTQ-for-LLaMa first builds the whole model at 16 bit in RAM[[ ({full} for {name})]] and then replaces it by the 4-bit layers. Windows counts all of that against RAM plus page file: see \"Committed\" in Task Manager, Performance, Memory.",
+		Means:    "This is system RAM, not GPU memory. {loaded_how}[[ {windows_counts}]]",
 		Not:      "`--pre_layer`, `--gpu-memory`, `--load-in-4bit`: they are about GPU memory.",
 		Cures:    hostCures("use_lower_quant", "Use a loader that makes no 16-bit copy", "ExLlama reads the same GPTQ files (loader `ExLlama`, webui from June 2023 on). Or load a GGUF file with llama.cpp, which does not copy it into RAM.", "a download or update"),
 		Sources:  []string{"https://github.com/oobabooga/text-generation-webui/blob/v1.5/modules/GPTQ_loader.py", textgenIssues + "429", textgenIssues + "2093"}, Solved: 3,

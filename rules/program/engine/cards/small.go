@@ -1,6 +1,4 @@
-// Package small has servers of few options: Infinity for embeddings and vllm.rs, and
-// what such servers are told where an option is set already.
-package small
+package cards
 
 import (
 	"strconv"
@@ -40,8 +38,8 @@ func BatchTokens(c *ledger.Case) map[string]string {
 // mistral.rs prints.
 var InPlace = []string{"--isq ", "--isq=", "Applying in-situ quantization", "Applying ISQ"}
 
-// Quantises: the log shows that.
-func Quantises(c *ledger.Case) bool { return c.Near(InPlace...) }
+// QuantisesInPlace: the log shows that.
+func QuantisesInPlace(c *ledger.Case) bool { return c.Near(InPlace...) }
 
 // fewTexts are Infinity's words for a small batch.
 var fewTexts = []string{"batch_size=1 and avg", "batch_size=2 and avg", "batch_size=4 and avg", "batch_size=8 and avg", "--batch-size 1 ", "--batch-size 2 ", "--batch-size 4 ", "--batch-size 8 "}
