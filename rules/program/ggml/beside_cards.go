@@ -1,11 +1,7 @@
 package ggml
 
 import (
-	"maps"
-
-	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/rules/cause"
-	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
@@ -101,17 +97,4 @@ var besideCards = []cause.Card{
 		},
 		Sources: []string{"llama.cpp/tools/server/README.md", "llama.cpp/tools/server/server-models.cpp"},
 	},
-}
-
-// littleCache: the KV cache that RAM had no room for is small, so RAM was full of
-// other things.
-func littleCache(c *ledger.Case) bool { return c.Asked.Has() && c.Asked.Bytes < 512*units.MiB }
-
-// lastPart are the numbers of a case, and that.
-func lastPart(c *ledger.Case) map[string]string {
-	out := maps.Clone(numbers(c))
-	if out["last"] = ""; littleCache(c) {
-		out["last"] = "It is small here: the model's weights and other programs had filled the RAM before."
-	}
-	return out
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
-	"github.com/oomdoc/oomdoc/rules/program/ggml/kept"
 	"github.com/oomdoc/oomdoc/rules/program/limits"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -18,7 +17,6 @@ var victims = []string{"(llama-server)", "task=llama-server,", "(llama-cli)", "t
 
 // killedCards are about a process that the system ended for its RAM.
 var killedCards = []cause.Card{
-	kept.Quantize,
 	{
 		ID: "llama.cpp/killed", Kinds: []fact.Kind{fact.KernelKill, fact.OOMD}, Said: victims, Figures: killedNumbers,
 		Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "was killed by Linux: {full}",

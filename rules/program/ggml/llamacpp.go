@@ -21,8 +21,7 @@ var LlamaCpp = program.Program{
 	},
 	Proofs: []string{
 		"llama_model_loader:", "llama_init_from_file: kv self size", "load_tensors:", "node-llama-cpp", "srv    load_model", "prompt_save:", "updating prompt cache",
-		"main: quantizing '",
-		"(llama-server)", "task=llama-server,", "(llama-cli)", "task=llama-cli,",
+		"main: quantizing '", "(llama-server)", "task=llama-server,", "(llama-cli)", "task=llama-cli,",
 	},
 	Books:    books.Of,
 	Numbers:  tensors.Readings,

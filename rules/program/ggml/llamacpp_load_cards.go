@@ -77,14 +77,12 @@ var llamaLoadCards = []cause.Card{
 		Sources: []string{"llama.cpp/ggml/src/ggml-backend.cpp", "llama.cpp/src/llama-model.cpp"},
 	},
 	{
-		ID: "llama.cpp/host-kv", Kinds: refused, If: when.All(host("kv"), above(1)), Figures: lastPart,
+		ID: "llama.cpp/host-kv", Kinds: refused, If: when.All(host("kv"), above(1)), Figures: kept.LastPart(numbers),
 		Cause: cause.ContextTooLong, Weight: cause.Strong, Headline: "did not start: not enough system memory (RAM) for the KV cache[[ of {context} tokens]]",
 		Means: "The KV cache stores the conversation, and here it goes to system RAM, not to the GPU.[[ It needs {kib} per token.]] llama.cpp reserves it in full at the start, even if no conversation gets that long.[[ {unset}]][[ {last}]]",
 		Not:   "Fewer layers on the GPU: that moves more of the cache into RAM.",
 		Cures: []cause.Cure{
-			where(littleCache, as("close_other_apps", "Close programs that use RAM", "free")),
-			where(when.All(littleCache, (*ledger.Case).Windows), as("raise_pagefile", "Let Windows enlarge the page file", "disk")),
-			where(littleCache, smallerQuant),
+			where(kept.LittleCache, as("close_other_apps", "Close programs that use RAM", "free")), where(when.All(kept.LittleCache, (*ledger.Case).Windows), as("raise_pagefile", "Let Windows enlarge the page file", "disk")), where(kept.LittleCache, smallerQuant),
 			told("lower_context", "Shorten the context", "[[{ctxTo} tokens take {ctxThen}; if that starts, go up from there:]]", "shorter conversations"),
 			told("quantize_kv_cache", "Keep the length with an 8-bit KV cache", "It takes {q8} instead of {asked}:", "slight loss of quality"),
 			as("close_other_apps", "Close programs that use RAM", "free"),

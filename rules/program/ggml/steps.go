@@ -33,15 +33,10 @@ var llamaSteps = map[string]func(*ledger.Case) []step.Step{
 	},
 	"quantize_kv_cache": dialect.Spelled("quantize_kv_cache", nil,
 		"Use an 8-bit KV cache where the program offers one; llama-server does: `-fa on -ctk q8_0 -ctv q8_0`."),
-	"lower_parallel":  dialect.Spelled("lower_parallel", nil, "Use one sequence at a time."),
-	"balance_split":   llamaSplit,
-	"use_lower_quant": llamaQuant,
-	"use_mmap": func(c *ledger.Case) []step.Step {
-		if c.Says("gpustack") {
-			return []step.Step{{Kind: "text", Text: "Edit Model, Advanced, Backend Parameters: remove `--no-mmap`."}}
-		}
-		return []step.Step{{Kind: "text", Text: "Let the file be mapped: " + dialect.Of(c).Settings["use_mmap"] + "."}}
-	},
+	"lower_parallel":     dialect.Spelled("lower_parallel", nil, "Use one sequence at a time."),
+	"balance_split":      llamaSplit,
+	"use_lower_quant":    llamaQuant,
+	"use_mmap":           dialect.Mapped,
 	"raise_memory_limit": llamaLimit,
 	"select_gpu":         llamaSelect,
 	"upgrade_version":    llamaUpgrade,

@@ -111,6 +111,14 @@ func Spelled(fix string, value func(*ledger.Case) int64, otherwise string) func(
 	}
 }
 
+// Mapped lets the file be mapped.
+func Mapped(c *ledger.Case) []step.Step {
+	if c.Says("gpustack") {
+		return []step.Step{{Kind: "text", Text: "Edit Model, Advanced, Backend Parameters: remove `--no-mmap`."}}
+	}
+	return []step.Step{{Kind: "text", Text: "Let the file be mapped: " + Of(c).Settings["use_mmap"] + "."}}
+}
+
 // Halve says how to find the number of layers where the log gives none.
 func (d Dialect) Halve() step.Step {
 	return step.Step{Kind: "text", Text: "Set " + d.Layers + " to 20 (a 7B or 8B model has 33 layers, a 70B 81). If it still fails, halve it; if room stays, raise it. If the log has `offloaded N/M layers to GPU`, N are on it now."}

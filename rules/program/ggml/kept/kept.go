@@ -72,6 +72,7 @@ func wholeMachine(c *ledger.Case) bool { return c.Root(fact.KernelKill) && !ledg
 
 // Cards are about a process that the system ended while it kept prompts.
 var Cards = []cause.Card{
+	Quantize,
 	{
 		ID: "llama.cpp/prompt-cache", Kinds: Kills, Said: []string{"prompt_save:", "updating prompt cache"}, Figures: figures,
 		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "was killed: system memory ran out while it kept a prompt for later",

@@ -1,8 +1,12 @@
 package kept
 
 import (
+	"maps"
+
+	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
 )
 
 // Quantize is llama-quantize, which works in RAM.
@@ -18,4 +22,19 @@ var Quantize = cause.Card{
 		{Fix: "use_lower_quant", Title: "Or download the file", Kind: "text", Text: "Most models are on huggingface.co as GGUF in all types.", Cost: "a download"},
 	},
 	Sources: []string{"llama.cpp/tools/quantize/quantize.cpp", "llama.cpp/src/llama-quant.cpp"},
+}
+
+// LittleCache: the KV cache that RAM had no room for is small, so RAM was full of
+// other things.
+func LittleCache(c *ledger.Case) bool { return c.Asked.Has() && c.Asked.Bytes < 512*units.MiB }
+
+// LastPart are the numbers of a case, and that.
+func LastPart(numbers func(*ledger.Case) map[string]string) func(c *ledger.Case) map[string]string {
+	return func(c *ledger.Case) map[string]string {
+		out := maps.Clone(numbers(c))
+		if out["last"] = ""; LittleCache(c) {
+			out["last"] = "It is small here: the model's weights and other programs had filled the RAM before."
+		}
+		return out
+	}
 }
