@@ -1,6 +1,7 @@
 package torch
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -207,12 +208,8 @@ func evaluating(c *ledger.Case) bool {
 
 // recording is scene with what a function that works in place says of gradients.
 func recording(c *ledger.Case) map[string]string {
-	figures := cures.Scene(c)
-	for name, figure := range logitFigures(c) {
-		if _, known := figures[name]; !known {
-			figures[name] = figure
-		}
-	}
+	figures := logitFigures(c)
+	maps.Copy(figures, cures.Scene(c))
 	figures["decide"] = cures.Decides(c)
 	figures["recording"], figures["times"], figures["joined"] = "", "", "If the parts are the results of a loop, they grow with the data set."
 	if operation.AlongFeatures(c) {
