@@ -22,7 +22,7 @@ var told = map[ID]struct{ name, what, said string }{
 	Volume:        {"a cost volume", "builds a cost volume: channels x depths (or disparities) x height x width", "cost volume|every depth|disparit"},
 	Residues:      {"a pair representation", "works on the pair representation: residues x residues x channels", "pair representation|residues"},
 	Flat:          {"gradients in one buffer", "flattens gradients into one buffer: it grows with the trained parameters, not with the batch", "flat|gradients into"},
-	State:         {"optimizer state", "makes the optimizer's own tensors: as large as the trained parameters, whatever the batch", "optimizer"},
+	State:         {"optimizer state", "makes the optimizer's own tensors: as large as the trained parameters, whatever the batch", "optimizer|adam"},
 	Twice:         {"copied weights", "copies weights: the copy is as large as the model, whatever the batch", "copy of all weights|second copy|copies of its state"},
 	Gathered:      {"gathered tensors", "gathers the tensors of all ranks on each GPU: it grows with the number of ranks", "gather"},
 	Exchange:      {"a packed object", "sends a Python object through GPU memory: packed, on each rank", "object"},
