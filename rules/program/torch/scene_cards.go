@@ -201,8 +201,8 @@ func slackCard(id string, weight cause.Level, holds func(*ledger.Case) bool) cau
 	}
 }
 
-// lineDecides: the failing line says what was too large, and the reserve is not several times that.
-func lineDecides(c *ledger.Case) bool { return operation.Decides(c) && c.Slack.Bytes < 3*c.Asked.Bytes }
+// lineDecides: the failing line says what was too large, and the reserve is not twice that or more.
+func lineDecides(c *ledger.Case) bool { return operation.Decides(c) && c.Slack.Bytes < 2*c.Asked.Bytes }
 
 // lineSlack is about both.
 var lineSlack = func() cause.Card {

@@ -39,7 +39,7 @@ var byLine = []struct {
 	{operation.Sorting, cause.Cure{Fix: "lower_batch_size", Title: "Sort parts, or on the CPU", Cost: "slower", Told: "`topk` of each part, then of the parts' best; or `.cpu()` before it. In a loss over all pixels: a smaller batch or crop."}},
 	{operation.Masking, cause.Cure{Fix: "lower_batch_size", Title: "Process it in parts", Cost: "some lines of code", Told: "Loop over slices of rows, rays or points (`for part in x.split(65536)`), and keep the results in RAM."}},
 	{operation.Repetition, cause.Cure{Fix: "fix_shape", Title: "Broadcast instead of repeating", Cost: "none", Told: "`x.expand(n, -1)` and `x[:, None]` need no copy, `repeat`, `tile` and `repeat_interleave` make one. If a copy is needed, work on a part of the rows at a time."}},
-	{operation.Upsampling, cause.Cure{Fix: "lower_resolution", Title: "Resample to a smaller size, or fewer channels", Cost: "detail", Told: "Half the width and height takes a quarter. Class scores: take `.argmax(1)` first and enlarge that one map, or enlarge in RAM (`x.cpu()`)."}},
+	{operation.Upsampling, cause.Cure{Fix: "lower_batch_size", Title: "Lower the batch size, or resample to a smaller size", Cost: "detail", Told: "Half the width and height takes a quarter. Class scores: take `.argmax(1)` first and enlarge that one map, or enlarge in RAM (`x.cpu()`)."}},
 	{operation.Padding, cause.Cure{Fix: "lower_batch_size", Title: "Lower the batch size, or the largest sample", Cost: "slower, or detail", Told: "One long or large sample makes the whole batch as large: sort by size, and cut or crop the largest. If the size is absurd, a coordinate is wrong: print it."}},
 }
 
