@@ -19,7 +19,7 @@ var (
 	stepping   = []string{"train_one_epoch", "training_step", "train_step", "run_step", "forward_train", "loss_and_predict", "loss", "backward", "calculate_loss", "get_loss"}
 	evaluating = []string{
 		"evaluate", "evaluation_loop", "validate", "validation", "val", "val_step", "do_test", "test", "test_step", "validation_step", "eval_epoch", "perform_test", "run_validation", "inference_on_dataset", "inference", "simple_test", "aug_test",
-		"forward_test", "predict", "predict_step", "_predict_once_and_export", "nondist_validation", "dist_validation", "eval_step", "valid_step", "_eval_dataset", "validate_one_epoch", "run_eval", "infer", "log_validation", "p_sample_loop", "ddim_sample_loop", "inference_step", "get_preds", "eval_one_epoch", "get_clip_metrics", "calc_metric", "compute_feature_stats_for_generator", "compute_feature_stats_for_dataset", "validation_pass", "evaluate_and_save_model",
+		"forward_test", "predict", "predict_step", "_predict_once_and_export", "nondist_validation", "dist_validation", "eval_step", "valid_step", "_eval_dataset", "validate_one_epoch", "run_eval", "infer", "log_validation", "p_sample_loop", "ddim_sample_loop", "inference_step", "_generate", "get_preds", "eval_one_epoch", "get_clip_metrics", "calc_metric", "compute_feature_stats_for_generator", "compute_feature_stats_for_dataset", "validation_pass", "evaluate_and_save_model",
 	}
 	applying = []string{"detect.py", "val.py", "test.py", "predict.py", "demo.py", "infer.py", "inference.py", "eval.py", "evaluate.py", "export.py", "exporter.py", "predictor.py", "validator.py", "generate.py", "interactive.py"}
 )
