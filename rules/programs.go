@@ -91,13 +91,14 @@ var byName = sync.OnceValue(func() map[string]*program.Program {
 // those that a report's framework does not know.
 func Rank(name string) (rank int, named bool) {
 	if p := byName()[name]; p != nil && p.Rank > 0 {
-		return p.Rank, p.Rank < beforeAll
+		return p.Rank, p.Rank < engines
 	}
 	return beforeAll, false
 }
 
-// beforeAll is the rank of apps and trainers: what a user started.
-const beforeAll = 92
+// beforeAll is the rank of apps and trainers: what a user started; engines that
+// only apps run (Whisper) stand right below.
+const engines, beforeAll = 91, 92
 
 // Shown is how people write a program's name.
 func Shown(name string) string {

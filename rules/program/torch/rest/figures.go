@@ -129,14 +129,14 @@ var Figures = []cause.Card{
 		Headline: "ran out of memory[[ with {slack} of its reserve unused]]",
 		Means:    "{unused}[[ {need}]]",
 		Later:    "If it fails again with little unused, memory is really short.",
-		Cures: []cause.Cure{
+		Cures: cures.LineFirst([]cause.Cure{
 			cures.Only(when.Not(hardlyLoose), piecesJoined), cures.Only(when.Not(hardlyLoose), piecesSplit),
 			{Fix: "lower_batch_size", Title: cures.LessInput.Title, Cost: "slower", Told: cures.LessInput.Told, Ways: cures.LessInput.Ways},
 			cures.Only(hardlyLoose, cures.CheaperTraining), cures.Only(hardlyLoose, piecesJoined), cures.Only(hardlyLoose, piecesSplit),
 			{Fix: "efficient_attention", If: when.All(cures.QuarterOfCard, cures.MayBeAttention), Title: cures.NoScores.Title, Cost: cures.NoScores.Cost, Told: cures.NoScores.Told},
 			{Fix: "fix_shape", If: when.All(largePart, cures.FindShape.If), Title: cures.FindShape.Title, Cost: cures.FindShape.Cost, Told: cures.FindShape.Told},
 			cures.NewerAllocator, cures.CheaperTraining, cures.SmallerModel,
-		},
+		}...),
 		Figures: pieceFigures, Sources: []string{cures.AllocatorSource, "https://pytorch.org/docs/stable/notes/cuda.html#optimizing-memory-usage-with-pytorch-alloc-conf"},
 	},
 	{
