@@ -26,16 +26,13 @@ var (
 	framed     = kit.Framed
 	onCard     = kit.OnCard
 	inRAM      = kit.InRAM
-	killed     = kit.Killed
 	offRAM     = kit.OffRAM
 	fixes      = kit.Fixes
-	seen       = kit.Seen
 	atWork     = kit.AtWork
 	looking    = kit.Looking
 	phase      = kit.Phase
 	learning   = kit.Learning
 	working    = kit.Working
-	while      = kit.While
 	opening    = kit.Opening
 	ramFilled  = kit.RamFilled
 	noSums     = kit.NoSums

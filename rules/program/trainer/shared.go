@@ -29,13 +29,11 @@ func Rounded(n int64) string { return roundCount(n) }
 
 // What is used here by its short name.
 var (
-	say, told, config, typed, halved, noSum                 = kit.Say, kit.Told, kit.Config, kit.Typed, kit.Halved, kit.NoSum
-	number, one, halfOf, inUse, leaner                      = kit.Number, kit.One, kit.HalfOf, kit.InUse, kit.Leaner
-	stepCard, evaluationCard, withFigures                   = kit.StepCard, kit.EvaluationCard, kit.WithFigures
-	ownCard, ordinary, filled, refused, ramGone, freeOthers = kit.Own, kit.Ordinary, kit.Filled, kit.Refused, kit.RAMGone, kit.FreeOthers
-	inPieces, plainVision                                   = kit.InPieces, kit.PlainVision
+	say, told, config, typed, halved              = kit.Say, kit.Told, kit.Config, kit.Typed, kit.Halved
+	number, one, halfOf, inUse, leaner            = kit.Number, kit.One, kit.HalfOf, kit.InUse, kit.Leaner
+	stepCard, evaluationCard, withFigures         = kit.StepCard, kit.EvaluationCard, kit.WithFigures
+	ownCard, filled, refused, ramGone, freeOthers = kit.Own, kit.Filled, kit.Refused, kit.RAMGone, kit.FreeOthers
+	inPieces, plainVision                         = kit.InPieces, kit.PlainVision
 )
 
 type spelling = kit.Spelling
-
-const stepChecked = kit.StepChecked

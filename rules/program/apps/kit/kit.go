@@ -48,9 +48,6 @@ var (
 	addSwap = cause.Cure{Fix: "add_swap", If: func(c *ledger.Case) bool { return c.Reader.OS == "linux" }} // managePage's, on Linux
 )
 
-// steps are those of a program by fix.
-type steps = map[string]func(*ledger.Case) []step.Step
-
 // byPhase is one step in training, another in use.
 func byPhase(training, use step.Step) func(*ledger.Case) []step.Step {
 	return func(c *ledger.Case) []step.Step {
