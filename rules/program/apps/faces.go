@@ -9,6 +9,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/apps/kit"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -22,12 +23,12 @@ var FaceFusion = program.Program{
 	Proofs:  []string{"[FACEFUSION", "facefusion/facefusion/", "facefusion/processors/"},
 	Like:    []*program.Program{&Faces},
 	Sources: program.Sources{"facefusion/facefusion/program.py": "--execution-thread-count --video-memory-strategy --execution-providers"},
-	Steps: steps{
+	Steps: kit.Steps{
 		"lower_parallel": faceFusion(step.Change{Flag: "--execution-thread-count", Value: "1"}),
 		"lowvram_mode":   faceFusion(step.Change{Flag: "--execution-thread-count", Value: "2"}, strictMemory),
 		"cpu_offload":    faceFusion(step.Change{Flag: "--execution-providers", Value: "cpu"}),
 	},
-	Cards: cards(
+	Cards: kit.Cards(
 		cause.Card{
 			ID: "facefusion/full-before", Kinds: arenas, If: when.All(func(c *ledger.Case) bool { return c.In("facefusion") }, crumb), Cause: cause.RetainedMemory, Weight: cause.Strong,
 			Headline: "could not get even {asked}: memory was already full",
@@ -39,14 +40,14 @@ var FaceFusion = program.Program{
 			Sources: []string{"onnxruntime/core/framework/bfc_arena.cc", "https://github.com/facefusion/facefusion/blob/4ffae94bac5add57a360066969ff991cbf8f9e5f/facefusion/wording.py"},
 		},
 		cause.Card{
-			ID: "facefusion/ram", Kinds: offRAM, If: func(c *ledger.Case) bool { return c.In("facefusion") }, Cause: cause.HostMemory, Weight: cause.Strong,
+			ID: "facefusion/ram", Kinds: kit.OffRAM, If: func(c *ledger.Case) bool { return c.In("facefusion") }, Cause: cause.HostMemory, Weight: cause.Strong,
 			Headline: "ran out of system memory (RAM), not GPU memory",
 			Means:    "Every thread holds the frames of its queue at full size, with copies of them while it works; 4K frames have 24 MB each. The models are in RAM too before they go to the card.",
 			Not:      "`--video-memory-strategy`: it is about GPU memory.",
 			Cures: []cause.Cure{
 				{Fix: "lower_parallel", Title: "Fewer threads, a queue of one", Told: "On its page set Execution Thread Count 2 and Execution Queue Count 1. Or:", Steps: faceFusion(step.Change{Flag: "--execution-thread-count", Value: "2"}, step.Change{Flag: "--execution-queue-count", Value: "1"}), Cost: "Slower."},
 				{Fix: "lower_resolution", Title: "Scale the video down, or work on parts of it", Kind: "shell", Text: "ffmpeg -i target.mp4 -vf scale=-2:1080 smaller.mp4", Cost: "Detail."},
-				managePage, addSwap,
+				kit.ManagePage, kit.AddSwap,
 				{Fix: "close_other_apps", Title: "Close other programs", Told: "Browser and games first.", Cost: "Free."},
 			},
 			Sources: []string{"https://github.com/facefusion/facefusion/blob/master/facefusion/program.py", "https://github.com/facefusion/facefusion/blob/master/facefusion/wording.py"},
@@ -57,7 +58,7 @@ var FaceFusion = program.Program{
 			Means: threadsMean,
 			Cures: []cause.Cure{
 				{Fix: "lower_parallel", Title: "Use one thread", Told: "On its page set Execution Thread Count 1 and Execution Queue Count 1. Or:", Kind: "shell", Text: "python run.py --execution-thread-count 1", Cost: "Slower."},
-				oneProcessor, lookAtCard,
+				oneProcessor, kit.LookAtCard,
 				{Fix: "upgrade_version", Title: "Update FaceFusion", Told: "Your version is 1.x or 2.0. Since 2.2 there is Video Memory Strategy; strict unloads unused models.", Cost: "Half an hour."},
 			},
 			Sources: []string{"https://github.com/facefusion/facefusion/blob/4ffae94bac5add57a360066969ff991cbf8f9e5f/facefusion/core.py", "https://github.com/facefusion/facefusion/blob/f6e56a3d/facefusion/core.py"},
@@ -68,7 +69,7 @@ var FaceFusion = program.Program{
 			Cures: []cause.Cure{
 				{Fix: "lower_parallel", Title: "Use one thread and the strict memory strategy", If: when.Not(leanFaceFusion), Told: "On its page set Execution Thread Count 1 and Video Memory Strategy strict. Or:", Cost: "Slower.",
 					Steps: faceFusion(step.Change{Flag: "--execution-thread-count", Value: "1"}, strictMemory)},
-				oneProcessor, lookAtCard,
+				oneProcessor, kit.LookAtCard,
 				{Fix: "lower_resolution", Title: "Scale the video down", If: leanFaceFusion, Told: "The enhancers work on larger crops with larger frames. Face swapper pixel boost at its lowest value needs least.", Kind: "shell", Text: "ffmpeg -i target.mp4 -vf scale=-2:720 smaller.mp4", Cost: "Detail."},
 			},
 			Sources: []string{"https://github.com/facefusion/facefusion/blob/master/facefusion/program.py", "https://github.com/facefusion/facefusion/blob/master/facefusion.ini"},
@@ -80,12 +81,12 @@ const threadsMean = "FaceFusion works on several frames at a time, one in each t
 
 // leanFaceFusion: one thread and the strict strategy are on already.
 func leanFaceFusion(c *ledger.Case) bool {
-	return !above(1, "execution_thread_count")(c) && !unlike("video_memory_strategy", "strict")(c)
+	return !kit.Above(1, "execution_thread_count")(c) && !kit.Unlike("video_memory_strategy", "strict")(c)
 }
 
 // threadsOf is what shares the card, with the threads that the log shows.
 func threadsOf(c *ledger.Case) map[string]string {
-	if !above(1, "execution_thread_count")(c) {
+	if !kit.Above(1, "execution_thread_count")(c) {
 		return map[string]string{"threads": "One thread runs already. The models of all ticked processors (swapper, face enhancer, frame enhancer) share the card with whatever else uses it."}
 	}
 	return map[string]string{"threads": threadsMean}
@@ -93,7 +94,7 @@ func threadsOf(c *ledger.Case) map[string]string {
 
 var (
 	strictMemory = step.Change{Flag: "--video-memory-strategy", Value: "strict"}
-	oneProcessor = cure("use_smaller_model", "Run one processor at a time", "ui", "Tick face_swapper alone; enhance in a second run", "A second run.")
+	oneProcessor = kit.Cure("use_smaller_model", "Run one processor at a time", "ui", "Tick face_swapper alone; enhance in a second run", "A second run.")
 )
 
 // faceFusion starts it with options changed: the reader's own command, or the
@@ -118,14 +119,14 @@ var RoopUnleashed = program.Program{
 	Name: "roop-unleashed", Shown: "roop-unleashed", Carries: []string{"roop"},
 	Proofs: []string{"roop-unleashed/"},
 	Like:   []*program.Program{&Faces},
-	Steps: steps{
+	Steps: kit.Steps{
 		"lower_parallel":     step.Paste("ui", "Settings: Max. Number of Threads 1, then Restart Server"),
 		"lowvram_mode":       step.Paste("ui", "Face Swap: Select post-processing: None; enhance in a second run"),
 		"raise_memory_limit": step.Paste("ui", "Settings: Max. Memory to use (Gb) 0, which means no limit"),
 	},
-	Cards: cards(
+	Cards: kit.Cards(
 		cause.Card{
-			ID: "roop-unleashed/ram", Kinds: offRAM, If: func(c *ledger.Case) bool { return c.In("roop-unleashed") }, Cause: cause.HostMemory, Weight: cause.Strong,
+			ID: "roop-unleashed/ram", Kinds: kit.OffRAM, If: func(c *ledger.Case) bool { return c.In("roop-unleashed") }, Cause: cause.HostMemory, Weight: cause.Strong,
 			Headline: "ran out of system memory (RAM), not GPU memory",
 			Means:    "Models are read into RAM before they go to the card. Frames are in RAM too, several for each thread.[[ {torn}]]", Figures: tornFile,
 			Not: "A graphics card with more memory: RAM ran out.",

@@ -8,6 +8,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/apps/kit"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -27,24 +28,24 @@ var RealESRGAN = program.Program{
 		cause.ModelTooLarge:       cause.InOrder("vae_tiling", "close_other_apps"),
 		cause.Unknown:             cause.InOrder("vae_tiling", "lower_resolution", "close_other_apps"),
 	},
-	Steps: steps{
+	Steps: kit.Steps{
 		"vae_tiling":       esrganTiles,
 		"lower_resolution": step.Paste("text", "Scale the image down first, or crop it. Half the width and height needs a quarter of the memory."),
 		"half_precision":   esrganHalf,
 	},
-	Cards: cards(cause.Card{
-		ID: "real-esrgan/ram", Kinds: offRAM, If: func(c *ledger.Case) bool { return c.In("real-esrgan") && !training(c) }, Cause: cause.HostMemory, Weight: cause.Strong,
+	Cards: kit.Cards(cause.Card{
+		ID: "real-esrgan/ram", Kinds: kit.OffRAM, If: func(c *ledger.Case) bool { return c.In("real-esrgan") && !kit.Training(c) }, Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "ran out of system memory (RAM) with the enlarged image",
 		Means:    "The whole result is put together in RAM at 32 bit: 12 bytes a pixel, and several copies of it. The model enlarges by its own factor first (x4: 16 times the pixels), whatever `--outscale` says.",
 		Not:      "`--tile` and a lower `--outscale`: the whole result is in RAM all the same.",
 		Cures: []cause.Cure{
 			{Fix: "lower_resolution", Title: "Cut the image into pieces, or scale it down", Told: "Enlarge each piece by itself and join them afterwards. Half the width and height needs a quarter of the RAM.", Cost: "Joining them, or detail."},
 			{Fix: "use_smaller_model", Title: "Use a model that enlarges by 2", Kind: "config", Text: "-n RealESRGAN_x2plus --outscale 2", Cost: "A smaller result; a quarter of the RAM."},
-			managePage, addSwap,
+			kit.ManagePage, kit.AddSwap,
 		},
 		Sources: []string{esrganCode + "master/realesrgan/utils.py"},
 	}, cause.Card{
-		ID: "real-esrgan/tile", Kinds: onCard, If: func(c *ledger.Case) bool { return c.In("real-esrgan") && !training(c) }, Cause: cause.BatchTooLarge, Weight: cause.Decisive,
+		ID: "real-esrgan/tile", Kinds: kit.OnCard, If: func(c *ledger.Case) bool { return c.In("real-esrgan") && !kit.Training(c) }, Cause: cause.BatchTooLarge, Weight: cause.Decisive,
 		Headline: "ran out of GPU memory[[ ({total})]] while it enlarged an image",
 		Means:    "{tiled} Memory grows with the pixels of the input image or tile.[[ {attribute}]]",
 		Figures:  esrganFigures,
@@ -55,7 +56,7 @@ var RealESRGAN = program.Program{
 			{Fix: "half_precision", Title: "Leave out `--fp32`", Told: "It then computes at 16 bit, with about half the memory.", Cost: "None.", If: func(c *ledger.Case) bool { _, ok := c.Setting("fp32"); return ok }},
 			{Fix: "half_precision", Title: "Compute at 16 bit", Cost: "No visible difference; GTX 16xx may make black images.", If: esrganOld},
 			{Fix: "lower_resolution", Cost: "Detail."},
-			lookAtCard,
+			kit.LookAtCard,
 		},
 		Sources: []string{esrganCode + "master/inference_realesrgan.py", esrganCode + "v0.1.2/inference_realesrgan.py", esrganCode + "master/realesrgan/utils.py"},
 	}),
@@ -98,7 +99,7 @@ func esrganTiles(c *ledger.Case) []step.Step {
 	}
 	script := "inference_realesrgan.py"
 	own := step.Typed(c, script)
-	if own == nil && framed(c, "inference_realesrgan_video") {
+	if own == nil && kit.Framed(c, "inference_realesrgan_video") {
 		return []step.Step{{Kind: "text", Text: "Add `--tile " + size + "` to your command (then half of it), and `--num_process_per_gpu 1`."}}
 	}
 	if own == nil {
@@ -144,7 +145,7 @@ var UVR = program.Program{
 		cause.HostMemory:    cause.InOrder("raise_pagefile", "close_other_apps", "lower_resolution"),
 		cause.Unknown:       cause.InOrder("lower_resolution", "cpu_offload", "close_other_apps"),
 	},
-	Steps: steps{
+	Steps: kit.Steps{
 		"lower_resolution": step.Paste("ui", "MDX-Net: Segment Size 128; Demucs: Segments 10; VR Architecture: Batch Size 1"),
 		"cpu_offload":      step.Paste("ui", "GPU Conversion: off"),
 	},
@@ -161,18 +162,18 @@ var UVR = program.Program{
 			Sources: []string{uvrCode + "gui_data/error_handling.py"},
 		},
 		{
-			ID: "uvr/ram", Kinds: offRAM, If: inUVR, Cause: cause.HostMemory, Weight: cause.Decisive,
+			ID: "uvr/ram", Kinds: kit.OffRAM, If: inUVR, Cause: cause.HostMemory, Weight: cause.Decisive,
 			Headline: "ran out of system memory (RAM)",
 			Means:    "RAM ran out, not GPU memory. UVR keeps the whole song in RAM, once for each stem; an ensemble keeps several results.",
 			Cures: []cause.Cure{
 				{Fix: "lower_resolution", Title: "Cut the file, and separate one stem only", Told: "Cut it into parts of at most 10 minutes. Tick Vocals Only or Instrumental Only; use no ensemble.", Cost: "Joining the parts."},
-				managePage, addSwap,
+				kit.ManagePage, kit.AddSwap,
 				{Fix: "close_other_apps", Title: "Close other programs", Told: "Restart UVR; close browser and games.", Cost: "Free."},
 			},
 			Sources: []string{uvrCode + "gui_data/error_handling.py"},
 		},
 		{
-			ID: "uvr/card", Kinds: ortKinds, Said: []string{"Process: Demucs", "Process: MDX-Net", "Process: VR Arc", "UVR.py", "Ultimate Vocal Remover", "Full Application Settings:", "is_gpu_conversion:", "mdx_segment_size: 32", "mdx_segment_size: 64", "mdx_segment_size: 128"}, Figures: uvrProcess, If: func(c *ledger.Case) bool { return inUVR(c) && !ledger.Roomy(c) && !c.Root(inRAM...) }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
+			ID: "uvr/card", Kinds: ortKinds, Said: []string{"Process: Demucs", "Process: MDX-Net", "Process: VR Arc", "UVR.py", "Ultimate Vocal Remover", "Full Application Settings:", "is_gpu_conversion:", "mdx_segment_size: 32", "mdx_segment_size: 64", "mdx_segment_size: 128"}, Figures: uvrProcess, If: func(c *ledger.Case) bool { return inUVR(c) && !ledger.Roomy(c) && !c.Root(kit.InRAM...) }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 			Headline: "ran out of GPU memory[[ ({total})]]",
 			Means:    "UVR works on a song in segments. Segment size and batch size decide how much GPU memory it needs.",
 			Cures:    []cause.Cure{uvrSettings, {Fix: "close_other_apps", Title: "Free the card", Told: "Restart UVR; close browser, games and other AI programs.", Cost: "Free."}, uvrOffCard},

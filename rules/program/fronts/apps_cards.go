@@ -12,7 +12,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
-	"github.com/oomdoc/oomdoc/rules/program/apps"
+	"github.com/oomdoc/oomdoc/rules/program/apps/kit"
 	"github.com/oomdoc/oomdoc/rules/program/ggml"
 	"github.com/oomdoc/oomdoc/rules/program/ggml/books"
 	"github.com/oomdoc/oomdoc/rules/program/ggml/command"
@@ -108,7 +108,7 @@ var localAICards = []cause.Card{
 // localBeside is about a card that is full beside the failing backend: LocalAI
 // starts a process for each model and, by default, ends none of them.
 var localBeside = cause.Card{
-	ID: "localai/others-hold-much", Kinds: apps.OnCard, If: ledger.Crowded,
+	ID: "localai/others-hold-much", Kinds: kit.OnCard, If: ledger.Crowded,
 	Cause: cause.LeakedProcess, Weight: cause.Strong, Headline: "ran out of GPU memory: other processes use nearly all of it",
 	Means: "This model's backend had little room[[ ({free} of {total})]]; other processes use the rest. LocalAI runs each model in its own process and keeps it loaded by default, so an earlier model is the first suspect.",
 	Not:   "A smaller model alone: it would have to fit into what little is left.",
@@ -123,7 +123,7 @@ var localBeside = cause.Card{
 // localPython is about LocalAI's backends in Python, which have none of
 // llama.cpp's settings.
 var localPython = cause.Card{
-	ID: "localai/python", Kinds: apps.OnCard,
+	ID: "localai/python", Kinds: kit.OnCard,
 	Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "ran out of GPU memory in one of its Python backends",
 	Means: "A Python backend (vLLM, diffusers, transformers, speech) could not get memory[[: it asked for {asked}, and {free} of {total} was free]]. Either its model is too large for this GPU, or another model or program uses the rest.",
 	Not:   "`gpu_layers`: only the llama.cpp backend has it.",

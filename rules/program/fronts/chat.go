@@ -5,7 +5,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
-	"github.com/oomdoc/oomdoc/rules/program/apps"
+	"github.com/oomdoc/oomdoc/rules/program/apps/kit"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
@@ -16,11 +16,11 @@ var Chats = program.Program{
 	Titles: map[string]string{"lower_batch_size": "Embed fewer chunks at a time", "cpu_offload": "Run the embedding model on the CPU", "use_smaller_model": "Use a smaller embedding model"},
 	Costs:  map[string]string{"lower_batch_size": "Reading documents takes longer.", "cpu_offload": "Reading documents takes several times longer.", "use_smaller_model": "Documents must be indexed again."},
 	Steps: map[string]func(*ledger.Case) []step.Step{
-		"cpu_offload":       apps.NoCard,
+		"cpu_offload":       kit.NoCard,
 		"lower_batch_size":  step.Paste("text", "Add documents in smaller portions, and large ones in parts."),
 		"use_smaller_model": step.Paste("text", "Choose a smaller embedding model in its settings; documents are read again."),
 	},
-	Sources: apps.Visible,
+	Sources: kit.Visible,
 	Remedies: map[string][]cause.Remedy{
 		cause.BatchTooLarge: cause.InOrder("lower_batch_size", "cpu_offload", "close_other_apps", "use_smaller_model"),
 		cause.ModelTooLarge: cause.InOrder("cpu_offload", "close_other_apps", "use_smaller_model"),
@@ -42,25 +42,25 @@ var OpenWebUI = program.Program{
 		"cpu_offload":       step.Paste("config", "# docker compose: the image open-webui:main instead of :cuda, or\nUSE_CUDA_DOCKER: \"false\""),
 		"use_smaller_model": step.Paste("ui", "Admin Panel, Settings, Documents: a smaller Embedding Model (sentence-transformers/all-MiniLM-L6-v2), Reranking Model empty; then Reindex"),
 	},
-	Cards: apps.Cards(
+	Cards: kit.Cards(
 		cause.Card{
-			ID: "open-webui/embedding", Kinds: apps.OnCard, If: func(c *ledger.Case) bool { return c.In("open-webui") }, Cause: cause.BatchTooLarge, Weight: cause.Likely,
+			ID: "open-webui/embedding", Kinds: kit.OnCard, If: func(c *ledger.Case) bool { return c.In("open-webui") }, Cause: cause.BatchTooLarge, Weight: cause.Likely,
 			Headline: "ran out of GPU memory in its own process, not in the chat model's",
 			Means:    "Open WebUI runs its own embedding and reranking models on the GPU to read your documents. They compete with the chat model: if Ollama uses the same GPU, `ollama ps` shows how much it takes.",
 			Cures: []cause.Cure{
-				apps.Cure("cpu_offload", "Run embeddings on the CPU or in Ollama", "ui", "Use the image open-webui:main instead of :cuda; or Admin Panel, Settings, Documents: Embedding Model Engine Ollama (then index the documents again)", "Slower indexing on the CPU."),
-				apps.Cure("lower_batch_size", "Lower Embedding Batch Size to 1", "ui", "Admin Panel, Settings, Documents: Embedding Batch Size 1, and Reranking Model empty", "Indexing takes longer."),
-				apps.LookAtCard,
+				kit.Cure("cpu_offload", "Run embeddings on the CPU or in Ollama", "ui", "Use the image open-webui:main instead of :cuda; or Admin Panel, Settings, Documents: Embedding Model Engine Ollama (then index the documents again)", "Slower indexing on the CPU."),
+				kit.Cure("lower_batch_size", "Lower Embedding Batch Size to 1", "ui", "Admin Panel, Settings, Documents: Embedding Batch Size 1, and Reranking Model empty", "Indexing takes longer."),
+				kit.LookAtCard,
 			},
 			Sources: []string{"https://github.com/open-webui/open-webui/issues/16873", "https://github.com/open-webui/open-webui/issues/12150", "https://github.com/open-webui/open-webui/issues/10577"},
 		},
 		cause.Card{
-			ID: "open-webui/ram", Kinds: apps.OffRAM, If: func(c *ledger.Case) bool { return c.In("open-webui") }, Cause: cause.HostMemory, Weight: cause.Strong,
+			ID: "open-webui/ram", Kinds: kit.OffRAM, If: func(c *ledger.Case) bool { return c.In("open-webui") }, Cause: cause.HostMemory, Weight: cause.Strong,
 			Headline: "ran out of system memory (RAM)",
 			Means:    "Without a GPU, Open WebUI keeps its embedding and reranking models in RAM (a reranker such as bge-reranker-v2-m3 takes about 2.5 GB). Large uploads come on top.",
 			Cures: []cause.Cure{
-				apps.Cure("use_smaller_model", "Turn off the reranking model", "ui", "Admin Panel, Settings, Documents: Reranking Model empty, or hybrid search off", "Slightly worse hits."),
-				apps.Cure("raise_memory_limit", "Raise the container's memory limit", "config", "# docker compose, the service\nmem_limit: 6g", "Less RAM for other programs."),
+				kit.Cure("use_smaller_model", "Turn off the reranking model", "ui", "Admin Panel, Settings, Documents: Reranking Model empty, or hybrid search off", "Slightly worse hits."),
+				kit.Cure("raise_memory_limit", "Raise the container's memory limit", "config", "# docker compose, the service\nmem_limit: 6g", "Less RAM for other programs."),
 			},
 			Sources: []string{"https://github.com/open-webui/open-webui/issues/12150"},
 		},
@@ -81,24 +81,24 @@ var H2OGPT = program.Program{
 		"use_smaller_model": step.Paste("config", "--score_model=None --enable_tts=False --enable_stt=False"),
 	},
 	Titles: map[string]string{"use_smaller_model": "Turn off score and speech models"},
-	Cards: apps.Cards(cause.Card{
-		ID: "h2ogpt/documents", Kinds: apps.OnCard, Said: []string{"--top_k_docs=-1"}, If: func(c *ledger.Case) bool { return c.In("h2ogpt") && !apps.Training(c) }, Cause: cause.ContextTooLong, Weight: cause.Strong,
+	Cards: kit.Cards(cause.Card{
+		ID: "h2ogpt/documents", Kinds: kit.OnCard, Said: []string{"--top_k_docs=-1"}, If: func(c *ledger.Case) bool { return c.In("h2ogpt") && !kit.Training(c) }, Cause: cause.ContextTooLong, Weight: cause.Strong,
 		Headline: "ran out of GPU memory; prompts are filled with documents",
 		Means:    "`--top_k_docs=-1` fills each prompt with as many document chunks as the model's context holds. The KV cache and attention grow with that, and `--num_async` above 1 runs several such prompts at once.",
 		Not:      "A shorter question: the documents fill the prompt.",
 		Cures: []cause.Cure{
-			apps.Cure("lower_context", "Put fewer document chunks into the prompt", "config", "--top_k_docs=4 --num_async=1", "Summaries of long documents see less at a time."),
-			apps.Cure("load_in_4bit", "Load the chat model in 4 bit", "config", "--load_4bit=True", "Slight loss of quality; instead of --load_8bit."),
-			apps.Cure("cpu_offload", "Embed on the CPU", "config", "--embedding_gpu_id=cpu --score_model=None", "Slower indexing."),
+			kit.Cure("lower_context", "Put fewer document chunks into the prompt", "config", "--top_k_docs=4 --num_async=1", "Summaries of long documents see less at a time."),
+			kit.Cure("load_in_4bit", "Load the chat model in 4 bit", "config", "--load_4bit=True", "Slight loss of quality; instead of --load_8bit."),
+			kit.Cure("cpu_offload", "Embed on the CPU", "config", "--embedding_gpu_id=cpu --score_model=None", "Slower indexing."),
 		},
 		Sources: []string{"https://github.com/h2oai/h2ogpt/blob/main/docs/FAQ.md", "https://github.com/h2oai/h2ogpt/issues/694"},
 	}, cause.Card{
-		ID: "h2ogpt/models", Kinds: apps.OnCard, If: func(c *ledger.Case) bool { return c.In("h2ogpt") && !apps.Training(c) }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
+		ID: "h2ogpt/models", Kinds: kit.OnCard, If: func(c *ledger.Case) bool { return c.In("h2ogpt") && !kit.Training(c) }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Means: "h2oGPT loads more than the chat model: an embedding model, a score model, and speech models if they are on. Its FAQ advises turning these off when GPU memory is short.",
 		Cures: []cause.Cure{
-			apps.Cure("cpu_offload", "Turn off score and speech models, embed on the CPU", "config", "--score_model=None --embedding_gpu_id=cpu --enable_tts=False --enable_stt=False", "No scores, no speech; slower indexing."),
-			apps.Cure("load_in_4bit", "Load the chat model in 4 bit", "config", "--load_4bit=True", "Slight loss of quality."),
-			apps.Cure("lower_context", "Lower `max_seq_len`", "config", "--max_seq_len=4096", "Less of the documents for each answer."),
+			kit.Cure("cpu_offload", "Turn off score and speech models, embed on the CPU", "config", "--score_model=None --embedding_gpu_id=cpu --enable_tts=False --enable_stt=False", "No scores, no speech; slower indexing."),
+			kit.Cure("load_in_4bit", "Load the chat model in 4 bit", "config", "--load_4bit=True", "Slight loss of quality."),
+			kit.Cure("lower_context", "Lower `max_seq_len`", "config", "--max_seq_len=4096", "Less of the documents for each answer."),
 		},
 		Sources: []string{"https://github.com/h2oai/h2ogpt/blob/main/docs/FAQ.md"},
 	}),
@@ -115,14 +115,14 @@ var PrivateGPT = program.Program{
 		"lower_batch_size": step.Paste("config", "# settings.yaml\nembedding:\n  ingest_mode: simple"),
 		"lower_parallel":   step.Paste("config", "# settings.yaml\nembedding:\n  ingest_mode: simple"),
 	},
-	Cards: apps.Cards(cause.Card{
-		ID: "private-gpt/load", Kinds: append([]fact.Kind{fact.GGMLAlloc, fact.GGMLRuntime, fact.LlamaCaller}, apps.OnCard...), If: func(c *ledger.Case) bool { return c.In("private-gpt") && !c.Root(apps.InRAM...) },
+	Cards: kit.Cards(cause.Card{
+		ID: "private-gpt/load", Kinds: append([]fact.Kind{fact.GGMLAlloc, fact.GGMLRuntime, fact.LlamaCaller}, kit.OnCard...), If: func(c *ledger.Case) bool { return c.In("private-gpt") && !c.Root(kit.InRAM...) },
 		Cause: cause.ModelTooLarge, Weight: cause.Good,
 		Means: "PrivateGPT 0.x runs the chat model with llama-cpp-python by default, with all layers on the GPU. The embedding model uses the same GPU.",
 		Cures: []cause.Cure{
-			apps.Cure("fewer_gpu_layers", "Lower `n_gpu_layers`", "text", "In private_gpt/components/llm/llm_component.py change `\"n_gpu_layers\": -1` to 20. If that runs, raise it step by step.", "Slower."),
-			apps.Cure("cpu_offload", "Run the models with Ollama", "shell", "PGPT_PROFILES=ollama make run", "Another program to install; it splits layers by itself."),
-			apps.LookAtCard,
+			kit.Cure("fewer_gpu_layers", "Lower `n_gpu_layers`", "text", "In private_gpt/components/llm/llm_component.py change `\"n_gpu_layers\": -1` to 20. If that runs, raise it step by step.", "Slower."),
+			kit.Cure("cpu_offload", "Run the models with Ollama", "shell", "PGPT_PROFILES=ollama make run", "Another program to install; it splits layers by itself."),
+			kit.LookAtCard,
 		},
 		Sources: []string{"https://github.com/zylon-ai/private-gpt/blob/v0.6.2/private_gpt/components/llm/llm_component.py"},
 	}, cause.Card{
@@ -131,9 +131,9 @@ var PrivateGPT = program.Program{
 		Means: "Neither RAM nor GPU memory is short. This first version of PrivateGPT uses a llama.cpp of 2023 with memory pools of a fixed size, and a long prompt or a large batch can need more.",
 		Not:   "More RAM or fewer GPU layers: the pool keeps its size.",
 		Cures: []cause.Cure{
-			apps.Cure("lower_batch_size", "Lower the batch and the passages in `.env`", "config", "# .env; lower values if yours are these already\nMODEL_N_BATCH=8\nTARGET_SOURCE_CHUNKS=2", "Slower prompts, less of the documents for each answer."),
-			apps.Cure("upgrade_version", "Update llama-cpp-python", "shell", "pip install -U --no-cache-dir llama-cpp-python   # then a GGUF of the same model instead of a `.bin` file", "A new model file; LangChain may need an update too."),
-			apps.Cure("lower_context", "Lower `MODEL_N_CTX`", "text", "In `.env`, half of the present value.", "Shorter questions and passages."),
+			kit.Cure("lower_batch_size", "Lower the batch and the passages in `.env`", "config", "# .env; lower values if yours are these already\nMODEL_N_BATCH=8\nTARGET_SOURCE_CHUNKS=2", "Slower prompts, less of the documents for each answer."),
+			kit.Cure("upgrade_version", "Update llama-cpp-python", "shell", "pip install -U --no-cache-dir llama-cpp-python   # then a GGUF of the same model instead of a `.bin` file", "A new model file; LangChain may need an update too."),
+			kit.Cure("lower_context", "Lower `MODEL_N_CTX`", "text", "In `.env`, half of the present value.", "Shorter questions and passages."),
 		},
 		Sources: []string{"https://github.com/zylon-ai/private-gpt/blob/primordial/privateGPT.py", "https://github.com/zylon-ai/private-gpt/issues/885"},
 	}),
@@ -148,13 +148,13 @@ var Khoj = program.Program{
 		"lower_context":     step.Paste("ui", "Admin panel (/server/admin), Chat Models: Max prompt size lower"),
 		"use_smaller_model": step.Paste("ui", "Admin panel (/server/admin), Search Model Configs: a smaller bi-encoder and cross-encoder"),
 	},
-	Cards: apps.Cards(cause.Card{
-		ID: "khoj/embed", Kinds: apps.OnCard, If: func(c *ledger.Case) bool { return c.In("khoj") }, Cause: cause.BatchTooLarge, Weight: cause.Good,
+	Cards: kit.Cards(cause.Card{
+		ID: "khoj/embed", Kinds: kit.OnCard, If: func(c *ledger.Case) bool { return c.In("khoj") }, Cause: cause.BatchTooLarge, Weight: cause.Good,
 		Means: "Khoj indexes and searches your files with PyTorch models on the GPU, if there is one. Most often a large sync, or another model on the same GPU, takes the memory.",
 		Cures: []cause.Cure{
-			apps.LookAtCard,
-			apps.Cure("cpu_offload", "Hide the GPU from Khoj", "env", "export CUDA_VISIBLE_DEVICES=\"\"", "Slower indexing; chat models elsewhere are not affected."),
-			apps.Cure("use_smaller_model", "Use a smaller search model", "ui", "Admin panel (/server/admin), Search Model Configs: a smaller bi-encoder", "Files are indexed again."),
+			kit.LookAtCard,
+			kit.Cure("cpu_offload", "Hide the GPU from Khoj", "env", "export CUDA_VISIBLE_DEVICES=\"\"", "Slower indexing; chat models elsewhere are not affected."),
+			kit.Cure("use_smaller_model", "Use a smaller search model", "ui", "Admin panel (/server/admin), Search Model Configs: a smaller bi-encoder", "Files are indexed again."),
 		},
 		Sources: []string{"https://github.com/khoj-ai/khoj/blob/master/src/khoj/processor/embeddings.py", "https://github.com/khoj-ai/khoj/blob/master/src/khoj/utils/helpers.py"},
 	}),

@@ -7,7 +7,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
-	"github.com/oomdoc/oomdoc/rules/program/apps"
+	"github.com/oomdoc/oomdoc/rules/program/apps/kit"
 	"github.com/oomdoc/oomdoc/rules/program/ggml"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -145,8 +145,8 @@ var diffusionCards = []cause.Card{
 		Not:      "Fewer steps, `--vae-tiling`: the VAE comes later.",
 		Cures: []cause.Cure{
 			smallerPicture,
-			apps.Only(func(c *ledger.Case) bool { return !c.Near("--offload-to-cpu") }, offCard),
-			apps.Only(func(c *ledger.Case) bool { return c.Near("--offload-to-cpu") && !c.Near("--max-vram") }, does("lowvram_mode", "Keep only a part of the weights on the GPU: `--max-vram`", "text", "Newer builds (May 2026) have `--max-vram`: weights beyond that stay in RAM also while the model runs.", "slower")),
+			kit.Only(func(c *ledger.Case) bool { return !c.Near("--offload-to-cpu") }, offCard),
+			kit.Only(func(c *ledger.Case) bool { return c.Near("--offload-to-cpu") && !c.Near("--max-vram") }, does("lowvram_mode", "Keep only a part of the weights on the GPU: `--max-vram`", "text", "Newer builds (May 2026) have `--max-vram`: weights beyond that stay in RAM also while the model runs.", "slower")),
 			does("use_lower_quant", "Use a smaller quantisation of the model", "text", "Q4_K or Q3_K instead of Q8_0: weights then leave more room for the step.", "some quality"),
 		},
 		Sources: diffusionSources,

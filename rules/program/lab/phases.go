@@ -11,7 +11,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
-	"github.com/oomdoc/oomdoc/rules/program/apps"
+	"github.com/oomdoc/oomdoc/rules/program/apps/kit"
 	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
 	"github.com/oomdoc/oomdoc/rules/program/trainer"
 	"github.com/oomdoc/oomdoc/rules/step"
@@ -134,7 +134,7 @@ func stepped(c *ledger.Case) bool {
 
 // look is what to do first where the log shows neither the card nor who holds it.
 var look = cause.Cure{
-	Fix: "kill_stale_process", Title: "See what else is on the GPU", If: func(c *ledger.Case) bool { return !c.Total.Has() && !apps.AtWork(c) },
+	Fix: "kill_stale_process", Title: "See what else is on the GPU", If: func(c *ledger.Case) bool { return !c.Total.Has() && !kit.AtWork(c) },
 	Told: "Look before you start the program. If the GPU is nearly full, an earlier run, a notebook or another user holds it. If not, use the other fixes.", Kind: "shell", Text: "nvidia-smi", Cost: "free",
 }
 
@@ -143,7 +143,7 @@ var look = cause.Cure{
 func phaseCard(id, headline, means, not, source string, holds func(*ledger.Case) bool, list []cause.Cure) cause.Card {
 	return cause.Card{
 		ID: id, Kinds: cardFull, If: holds, Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: phaseFigures,
-		Headline: headline, Means: means, Not: not, Cures: apps.Looking(look, list), Sources: []string{source},
+		Headline: headline, Means: means, Not: not, Cures: kit.Looking(look, list), Sources: []string{source},
 	}
 }
 

@@ -4,7 +4,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
-	"github.com/oomdoc/oomdoc/rules/program/apps"
+	"github.com/oomdoc/oomdoc/rules/program/apps/kit"
 	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
 	"github.com/oomdoc/oomdoc/rules/program/torch/tuning"
 	"github.com/oomdoc/oomdoc/rules/program/trainer"
@@ -171,10 +171,10 @@ func llavaAdapters(c *ledger.Case) []step.Step {
 }
 
 // inTiles are fewer tiles, in the training script or in code.
-var inTiles = apps.ByPhase(step.Step{Kind: "text", Text: "Use `--max_dynamic_patch 4` (6 in the scripts), and fewer images or frames per sample."}, step.Step{Kind: "python", Text: "pixel_values = load_image(\"image.jpg\", max_num=4).to(torch.bfloat16).cuda()   # 12 by default; video: max_num=1, fewer frames"})
+var inTiles = kit.ByPhase(step.Step{Kind: "text", Text: "Use `--max_dynamic_patch 4` (6 in the scripts), and fewer images or frames per sample."}, step.Step{Kind: "python", Text: "pixel_values = load_image(\"image.jpg\", max_num=4).to(torch.bfloat16).cuda()   # 12 by default; video: max_num=1, fewer frames"})
 
 // fewerPictures are smaller batches of InternVL.
-var fewerPictures = apps.ByPhase(step.Step{Kind: "text", Text: "Put `PER_DEVICE_BATCH_SIZE=1` before the script (default 4). It accumulates up to `BATCH_SIZE`."}, step.Step{Kind: "text", Text: "Ask one question at a time (`model.chat`, not `batch_chat`), with fewer images or frames."})
+var fewerPictures = kit.ByPhase(step.Step{Kind: "text", Text: "Put `PER_DEVICE_BATCH_SIZE=1` before the script (default 4). It accumulates up to `BATCH_SIZE`."}, step.Step{Kind: "text", Text: "Ask one question at a time (`model.chat`, not `batch_chat`), with fewer images or frames."})
 
 // fewerPixels is the same for Qwen-VL.
-var fewerPixels = apps.ByPhase(step.Step{Kind: "text", Text: "Use `--max_pixels 401408` (512 tokens of 28 x 28), `--video_max_frames 8 --video_max_pixels 802816`."}, step.Step{Kind: "python", Text: "processor = AutoProcessor.from_pretrained(name, max_pixels=1280 * 28 * 28)   # 1,280 tokens an image; video: \"fps\": 1, \"max_pixels\": 360 * 420 in its entry"})
+var fewerPixels = kit.ByPhase(step.Step{Kind: "text", Text: "Use `--max_pixels 401408` (512 tokens of 28 x 28), `--video_max_frames 8 --video_max_pixels 802816`."}, step.Step{Kind: "python", Text: "processor = AutoProcessor.from_pretrained(name, max_pixels=1280 * 28 * 28)   # 1,280 tokens an image; video: \"fps\": 1, \"max_pixels\": 360 * 420 in its entry"})

@@ -4,7 +4,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
-	"github.com/oomdoc/oomdoc/rules/program/apps"
+	"github.com/oomdoc/oomdoc/rules/program/apps/kit"
 	"github.com/oomdoc/oomdoc/rules/program/trainer"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
@@ -16,7 +16,7 @@ var (
 )
 
 // lessTalk is a shorter talk, or shorter samples.
-var lessTalk = apps.ByPhase(step.Step{Kind: "text", Text: "Use `--max_source_length 64 --max_target_length 64`, those of train.sh."}, step.Step{Kind: "text", Text: "Put `history = history[-4:]` before each `model.chat`, which passes the whole history to the model."})
+var lessTalk = kit.ByPhase(step.Step{Kind: "text", Text: "Use `--max_source_length 64 --max_target_length 64`, those of train.sh."}, step.Step{Kind: "text", Text: "Put `history = history[-4:]` before each `model.chat`, which passes the whole history to the model."})
 
 // trainsAlone is a training step on a card that is the program's own.
 func trainsAlone(c *ledger.Case) bool { return stepped(c) && c.Training() }

@@ -7,7 +7,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
-	"github.com/oomdoc/oomdoc/rules/program/apps"
+	"github.com/oomdoc/oomdoc/rules/program/apps/kit"
 	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
 	"github.com/oomdoc/oomdoc/rules/program/trainer"
 	"github.com/oomdoc/oomdoc/rules/step"
@@ -22,7 +22,7 @@ var (
 		Proofs:  []string{"icefall/", "Your GPU ran out of memory with the current max_duration", "see if any of the batches in epoch 1 would cause OOM", "pruned_transducer_stateless", "-packages/k2/", "This OOM is not an error. You can ignore it"},
 		Steps: spelling{
 			"lower_batch_size":  durations,
-			"lower_context":     apps.ByPhase(step.Step{Kind: "text", Text: "In train.py, `remove_short_and_long_utt`: set `c.duration > 15.0` instead of 20.0 to leave longer utterances out."}, step.Step{Kind: "text", Text: "Cut long recordings at pauses before decoding."}),
+			"lower_context":     kit.ByPhase(step.Step{Kind: "text", Text: "In train.py, `remove_short_and_long_utt`: set `c.duration > 15.0` instead of 20.0 to leave longer utterances out."}, step.Step{Kind: "text", Text: "Cut long recordings at pauses before decoding."}),
 			"mixed_precision":   say("Use `--use-fp16 1` (`--use-bf16 1` in newer recipes). That leaves room for a batch about 1.5 times as large."),
 			"lower_num_workers": say("Use `--num-workers 1 --num-buckets 30`. Fewer buckets hold fewer cuts in RAM."),
 		},
@@ -55,8 +55,8 @@ var (
 		Sources: program.Sources{"speechbrain/speechbrain/utils/run_opts.py": "--auto_mix_prec", "speechbrain/recipes/LibriSpeech/ASR/transformer/hparams/conformer_small.yaml": "--batch_size --grad_accumulation_factor --max_batch_length_train --max_batch_length_val --precision --sorting", "speechbrain/recipes/CommonVoice/ASR/CTC/hparams/train_en_with_wav2vec.yaml": "--avoid_if_longer_than"},
 		Proofs:  []string{"speechbrain/", "speechbrain.core", "speechbrain.utils"},
 		Steps: spelling{
-			"lower_batch_size":  apps.ByPhase(step.Step{Kind: "text", Text: "After the YAML file on the command line: half of the present `--batch_size`, with `--grad_accumulation_factor 2`. With dynamic batches: half of `--max_batch_length_train`."}, step.Step{Kind: "text", Text: "Transcribe one file at a time."}),
-			"lower_context":     apps.ByPhase(step.Step{Kind: "text", Text: "`--avoid_if_longer_than 10.0` (seconds), if the recipe has it. `--sorting descending` puts the longest first, so you see at once whether they fit."}, step.Step{Kind: "text", Text: "Cut the recording at pauses into parts of 20 to 30 seconds."}),
+			"lower_batch_size":  kit.ByPhase(step.Step{Kind: "text", Text: "After the YAML file on the command line: half of the present `--batch_size`, with `--grad_accumulation_factor 2`. With dynamic batches: half of `--max_batch_length_train`."}, step.Step{Kind: "text", Text: "Transcribe one file at a time."}),
+			"lower_context":     kit.ByPhase(step.Step{Kind: "text", Text: "`--avoid_if_longer_than 10.0` (seconds), if the recipe has it. `--sorting descending` puts the longest first, so you see at once whether they fit."}, step.Step{Kind: "text", Text: "Cut the recording at pauses into parts of 20 to 30 seconds."}),
 			"mixed_precision":   say("Use `--precision fp16`, or bf16 from RTX 30 on (before version 1.0: `--auto_mix_prec True`)."),
 			"lower_num_workers": say("Use `num_workers: 1` below dataloader_opts in the YAML file."),
 		},
@@ -77,8 +77,8 @@ var (
 		Sources: program.Sources{"wenet/examples/aishell/s0/conf/train_conformer.yaml": "batch_size batch_type max_length accum_grad shuffle_size sort_size", "wenet/examples/aishell/whisper/conf/finetune_whisper_largev3.yaml": "max_frames_in_batch", "wenet/wenet/bin/recognize.py": "--batch_size", "wenet/wenet/utils/train_utils.py": "--use_amp --num_workers --prefetch --dtype"},
 		Proofs:  []string{"wenet/"},
 		Steps: spelling{
-			"lower_batch_size":  apps.ByPhase(step.Step{Kind: "config", Text: "# conf/train_*.yaml\ndataset_conf:\n  batch_conf:\n    batch_type: 'dynamic'\n    max_frames_in_batch: 12000   # static: half of the present batch_size\naccum_grad: 16"}, step.Step{Kind: "text", Text: "Use `--batch_size 1` in the recognize stage of run.sh (wenet/bin/recognize.py)."}),
-			"lower_context":     apps.ByPhase(step.Step{Kind: "config", Text: "dataset_conf:\n  filter_conf:\n    max_length: 2000   # frames of 10 ms; 40960 lets everything through"}, step.Step{Kind: "text", Text: "Cut long recordings at pauses before decoding."}),
+			"lower_batch_size":  kit.ByPhase(step.Step{Kind: "config", Text: "# conf/train_*.yaml\ndataset_conf:\n  batch_conf:\n    batch_type: 'dynamic'\n    max_frames_in_batch: 12000   # static: half of the present batch_size\naccum_grad: 16"}, step.Step{Kind: "text", Text: "Use `--batch_size 1` in the recognize stage of run.sh (wenet/bin/recognize.py)."}),
+			"lower_context":     kit.ByPhase(step.Step{Kind: "config", Text: "dataset_conf:\n  filter_conf:\n    max_length: 2000   # frames of 10 ms; 40960 lets everything through"}, step.Step{Kind: "text", Text: "Cut long recordings at pauses before decoding."}),
 			"mixed_precision":   say("Use `--use_amp` (or `--dtype bf16` with DeepSpeed)."),
 			"lower_num_workers": say("Use `--num_workers 2 --prefetch 10`. Also lower `shuffle_size` and `sort_size` in the YAML file: each worker holds that many utterances."),
 		},
@@ -94,8 +94,8 @@ var (
 		Sources: program.Sources{"FunASR/docs/tutorial/README.md": "batch_size_s batch_size_threshold_s max_single_segment_time", "FunASR/examples/industrial_data_pretraining/paraformer/finetune.sh": "dataset_conf.batch_size dataset_conf.sort_size"},
 		Proofs:  []string{"funasr/", "FunASR/"},
 		Steps: spelling{
-			"lower_batch_size": apps.ByPhase(step.Step{Kind: "text", Text: "Use `++dataset_conf.batch_size=2000` (6000 in finetune.sh: frames, with `batch_type=token`)."}, step.Step{Kind: "python", Text: "res = model.generate(input=wav, batch_size_s=60, batch_size_threshold_s=20)   # seconds of sound; defaults 300 and 60"}),
-			"lower_context":    apps.ByPhase(step.Step{Kind: "text", Text: "Cut recordings at pauses into parts of 20 seconds before training."}, step.Step{Kind: "python", Text: "model = AutoModel(model=\"paraformer-zh\", vad_model=\"fsmn-vad\", punc_model=\"ct-punc\",\n                  vad_kwargs={\"max_single_segment_time\": 30000})   # ms; 60000 by default"}),
+			"lower_batch_size": kit.ByPhase(step.Step{Kind: "text", Text: "Use `++dataset_conf.batch_size=2000` (6000 in finetune.sh: frames, with `batch_type=token`)."}, step.Step{Kind: "python", Text: "res = model.generate(input=wav, batch_size_s=60, batch_size_threshold_s=20)   # seconds of sound; defaults 300 and 60"}),
+			"lower_context":    kit.ByPhase(step.Step{Kind: "text", Text: "Cut recordings at pauses into parts of 20 seconds before training."}, step.Step{Kind: "python", Text: "model = AutoModel(model=\"paraformer-zh\", vad_model=\"fsmn-vad\", punc_model=\"ct-punc\",\n                  vad_kwargs={\"max_single_segment_time\": 30000})   # ms; 60000 by default"}),
 			"cpu_offload":      step.Paste("python", "model = AutoModel(model=\"paraformer-zh\", device=\"cpu\")   # your model"),
 		},
 		Titles: map[string]string{"lower_context": "Cut long recordings at pauses", "cpu_offload": "Run it on the CPU"},
@@ -112,7 +112,7 @@ var (
 		Sources: program.Sources{"pyannote-audio/src/pyannote/audio/pipelines/speaker_diarization.py": "segmentation_batch_size embedding_batch_size"},
 		Proofs:  []string{"pyannote/audio/"},
 		Steps: spelling{
-			"lower_batch_size": apps.ByPhase(step.Step{Kind: "python", Text: "task = SpeakerDiarization(protocol, duration=5.0, batch_size=8)   # your task and protocol; 32 by default"}, step.Step{Kind: "python", Text: "pipeline.segmentation_batch_size = 4   # 32 in most pipelines\npipeline.embedding_batch_size = 4"}),
+			"lower_batch_size": kit.ByPhase(step.Step{Kind: "python", Text: "task = SpeakerDiarization(protocol, duration=5.0, batch_size=8)   # your task and protocol; 32 by default"}, step.Step{Kind: "python", Text: "pipeline.segmentation_batch_size = 4   # 32 in most pipelines\npipeline.embedding_batch_size = 4"}),
 			"lower_context":    say("Cut the recording into parts of ten to twenty minutes. You must then match speakers between the parts."),
 			"cpu_offload":      step.Paste("python", "pipeline.to(torch.device(\"cpu\"))"),
 		},

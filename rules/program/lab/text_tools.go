@@ -8,7 +8,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
-	"github.com/oomdoc/oomdoc/rules/program/apps"
+	"github.com/oomdoc/oomdoc/rules/program/apps/kit"
 	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
 	"github.com/oomdoc/oomdoc/rules/program/trainer"
 	"github.com/oomdoc/oomdoc/rules/step"
@@ -22,7 +22,7 @@ var (
 		Sources: program.Sources{"simpletransformers/simpletransformers/config/model_args.py": "train_batch_size eval_batch_size max_seq_length gradient_accumulation_steps process_count use_multiprocessing lazy_loading fp16"},
 		Proofs:  []string{"simpletransformers/"},
 		Steps: spelling{
-			"lower_batch_size":  apps.ByPhase(step.Step{Kind: "python", Text: "model_args.train_batch_size = 2              # default 8\nmodel_args.gradient_accumulation_steps = 4\nmodel_args.eval_batch_size = 8                # default 100"}, step.Step{Kind: "python", Text: "model_args.eval_batch_size = 8   # default 100"}),
+			"lower_batch_size":  kit.ByPhase(step.Step{Kind: "python", Text: "model_args.train_batch_size = 2              # default 8\nmodel_args.gradient_accumulation_steps = 4\nmodel_args.eval_batch_size = 8                # default 100"}, step.Step{Kind: "python", Text: "model_args.eval_batch_size = 8   # default 100"}),
 			"lower_context":     step.Paste("python", "model_args.max_seq_length = 128   # the default; half of the present value if yours is lower"),
 			"mixed_precision":   step.Paste("python", "model_args.fp16 = True   # its default"),
 			"lower_num_workers": step.Paste("python", "model_args.use_multiprocessing = False\nmodel_args.use_multiprocessing_for_evaluation = False\nmodel_args.process_count = 1\nmodel_args.lazy_loading = True   # classification, language modeling, T5"),
@@ -97,7 +97,7 @@ var (
 		Sources: program.Sources{"flair/flair/trainers/trainer.py": "mini_batch_size mini_batch_chunk_size embeddings_storage_mode eval_batch_size"},
 		Proofs:  []string{"flair/trainers/", "flair/embeddings/", "flair/models/", "flair/nn/", "-packages/flair/"},
 		Steps: spelling{
-			"lower_batch_size":  apps.ByPhase(step.Step{Kind: "python", Text: "trainer.train(path, mini_batch_size=32, mini_batch_chunk_size=2, eval_batch_size=8)   # 2 at a time, the same result"}, step.Step{Kind: "python", Text: "tagger.predict(sentences, mini_batch_size=4)   # default 32"}),
+			"lower_batch_size":  kit.ByPhase(step.Step{Kind: "python", Text: "trainer.train(path, mini_batch_size=32, mini_batch_chunk_size=2, eval_batch_size=8)   # 2 at a time, the same result"}, step.Step{Kind: "python", Text: "tagger.predict(sentences, mini_batch_size=4)   # default 32"}),
 			"lower_context":     step.Paste("python", "sentences = SegtokSentenceSplitter().split(text)   # sentences instead of whole texts\nembeddings = TransformerWordEmbeddings(name, allow_long_sentences=False)"),
 			"empty_cache":       step.Paste("python", "trainer.train(path, embeddings_storage_mode=\"none\")   # \"gpu\" keeps all vectors on the GPU"),
 			"lower_num_workers": step.Paste("python", "trainer.train(path, embeddings_storage_mode=\"none\", num_workers=0)   # \"cpu\", the default, keeps all vectors in RAM"),
@@ -117,7 +117,7 @@ var (
 		Proofs:  []string{"-packages/spacy/", "spacy_transformers/", "spacy_curated_transformers/", "-m spacy train"},
 		Steps: spelling{
 			"lower_batch_size":  inSpacy,
-			"lower_context":     apps.ByPhase(step.Step{Kind: "text", Text: "Split the long documents of the training corpus into paragraphs before `spacy convert`."}, step.Step{Kind: "python", Text: "docs = nlp.pipe(text.split(\"\\n\\n\"), batch_size=16)   # paragraphs instead of one long text"}),
+			"lower_context":     kit.ByPhase(step.Step{Kind: "text", Text: "Split the long documents of the training corpus into paragraphs before `spacy convert`."}, step.Step{Kind: "python", Text: "docs = nlp.pipe(text.split(\"\\n\\n\"), batch_size=16)   # paragraphs instead of one long text"}),
 			"lower_num_workers": step.Paste("python", "for doc in nlp.pipe(texts, n_process=1, batch_size=50): ...   # each process holds the model once more"),
 			"empty_cache":       step.Paste("python", "with nlp.memory_zone():   # 3.8 and later: frees the strings of the block at its end\n    for doc in nlp.pipe(texts): ..."),
 			"use_smaller_model": say("Use `en_core_web_sm` or `en_core_web_lg` instead of `en_core_web_trf`."),
@@ -164,7 +164,7 @@ var (
 		Sources: program.Sources{"cuda-c-programming-guide/environment-variables": "CUDA_VISIBLE_DEVICES", "ColBERT/colbert/infra/config/settings.py": "bsize index_bsize nbits doc_maxlen accumsteps kmeans_niters gpus"},
 		Proofs:  []string{"colbert/indexing/", "colbert/modeling/", "colbert/infra/", "colbert/training/", "ragatouille/"},
 		Steps: spelling{
-			"lower_batch_size":  apps.ByPhase(step.Step{Kind: "python", Text: "config = ColBERTConfig(nbits=2, bsize=8, accumsteps=4)   # bsize: 32 by default"}, step.Step{Kind: "python", Text: "config = ColBERTConfig(nbits=2, index_bsize=16)   # 64 by default"}),
+			"lower_batch_size":  kit.ByPhase(step.Step{Kind: "python", Text: "config = ColBERTConfig(nbits=2, bsize=8, accumsteps=4)   # bsize: 32 by default"}, step.Step{Kind: "python", Text: "config = ColBERTConfig(nbits=2, index_bsize=16)   # 64 by default"}),
 			"lower_context":     step.Paste("python", "config = ColBERTConfig(doc_maxlen=180)   # tokens of a passage; split longer ones"),
 			"cpu_offload":       say("Hide the GPU with `CUDA_VISIBLE_DEVICES=\"\"`. K-means and encoding then run on the CPU."),
 			"use_lower_quant":   step.Paste("python", "config = ColBERTConfig(nbits=1)   # bits a number in the index; 2 in most examples"),
@@ -246,7 +246,7 @@ var (
 )
 
 // inSpacy is a smaller batch in the config file or in code.
-var inSpacy = apps.ByPhase(step.Step{Kind: "config", Text: "[components.transformer]\nmax_batch_items = 1024\n\n[training.batcher]\nsize = 500   # of batch_by_padded; half of yours"}, step.Step{Kind: "python", Text: "docs = nlp.pipe(texts, batch_size=16)   # 128 on the transformer\nnlp.get_pipe(\"transformer\").cfg[\"max_batch_items\"] = 1024   # or config= when it is made"})
+var inSpacy = kit.ByPhase(step.Step{Kind: "config", Text: "[components.transformer]\nmax_batch_items = 1024\n\n[training.batcher]\nsize = 500   # of batch_by_padded; half of yours"}, step.Step{Kind: "python", Text: "docs = nlp.pipe(texts, batch_size=16)   # 128 on the transformer\nnlp.get_pipe(\"transformer\").cfg[\"max_batch_items\"] = 1024   # or config= when it is made"})
 
 // onmtBefore are files of OpenNMT-py before 0.2 (June 2018), which has options
 // with one dash on train.py and preprocess.py in place of a YAML file.

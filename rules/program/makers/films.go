@@ -5,6 +5,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/program/apps"
+	"github.com/oomdoc/oomdoc/rules/program/apps/kit"
 	"github.com/oomdoc/oomdoc/rules/program/array/calls"
 	"github.com/oomdoc/oomdoc/rules/program/torch/clues"
 	"github.com/oomdoc/oomdoc/rules/step"
@@ -79,9 +80,9 @@ var (
 		Sources: program.Sources{"PixArt-alpha/configs/pixart_config/PixArt_xl2_img1024_internalms.py": "train_batch_size grad_checkpointing gradient_accumulation_steps num_workers", "PixArt-alpha/scripts/inference.py": "--image_size --bs"},
 		Steps: steps{
 			"gradient_checkpointing": step.Paste("text", "In the config: `grad_checkpointing = True`."),
-			"lower_batch_size":       apps.ByPhase(step.Step{Kind: "text", Text: "In the config: `train_batch_size = 2`, `gradient_accumulation_steps = 4` (the config has 12, for 80 GB)."}, step.Step{Kind: "text", Text: "Use `--bs 1`."}),
+			"lower_batch_size":       kit.ByPhase(step.Step{Kind: "text", Text: "In the config: `train_batch_size = 2`, `gradient_accumulation_steps = 4` (the config has 12, for 80 GB)."}, step.Step{Kind: "text", Text: "Use `--bs 1`."}),
 			"lower_resolution":       step.Paste("text", "Use the 512 config and weights (`--image_size 512` for inference)."),
-			"lowvram_mode":           apps.ByPhase(step.Step{Kind: "text", Text: "Extract T5 and VAE features once with tools/extract_features.py, so that neither is on the GPU while training."}, step.Step{Kind: "text", Text: "Use diffusers' PixArtAlphaPipeline: 11 GB, or under 8 GB with T5 in 8 bit. This repository needs 23 GB."}),
+			"lowvram_mode":           kit.ByPhase(step.Step{Kind: "text", Text: "Extract T5 and VAE features once with tools/extract_features.py, so that neither is on the GPU while training."}, step.Step{Kind: "text", Text: "Use diffusers' PixArtAlphaPipeline: 11 GB, or under 8 GB with T5 in 8 bit. This repository needs 23 GB."}),
 		},
 		Titles:   map[string]string{"lowvram_mode": "Keep T5 off the GPU"},
 		Useless:  both(futile(near("grad_checkpointing = True"), "gradient_checkpointing"), futile(func(c *ledger.Case) bool { return !c.Training() }, "gradient_checkpointing")),
@@ -244,7 +245,7 @@ var (
 			"cpu_offload":      step.Paste("text", "Use `--flag_force_cpu` (slow)."),
 		},
 		Titles:   map[string]string{"stream_dataset": "Use a shorter driving video", "cpu_offload": "Run it on the CPU"},
-		Remedies: map[string][]cause.Remedy{cause.BatchTooLarge: inUse("close_other_apps", "lower_resolution", "cpu_offload"), cause.ModelTooLarge: inUse("close_other_apps", "lower_resolution", "cpu_offload"), cause.HostMemory: apps.SwapOrPage(cause.InOrder("stream_dataset", "lower_resolution", "raise_pagefile", "add_swap")), cause.Unknown: inUse("close_other_apps", "lower_resolution")},
+		Remedies: map[string][]cause.Remedy{cause.BatchTooLarge: inUse("close_other_apps", "lower_resolution", "cpu_offload"), cause.ModelTooLarge: inUse("close_other_apps", "lower_resolution", "cpu_offload"), cause.HostMemory: kit.SwapOrPage(cause.InOrder("stream_dataset", "lower_resolution", "raise_pagefile", "add_swap")), cause.Unknown: inUse("close_other_apps", "lower_resolution")},
 		Like:     []*program.Program{&Scripts, &apps.Pictures},
 		Cards: []cause.Card{
 			filledRAM("liveportrait/frames", "It reads all frames of the driving (and source) video into RAM and keeps every result until the video is written. A frame takes 2.7 MB at 1280 x 720, and there are several copies.", "", "LivePortrait/src/live_portrait_pipeline.py", theirs("stream_dataset", "lower_resolution")...),
@@ -300,7 +301,7 @@ var (
 			"lower_batch_size": step.Paste("text", "Use `--batch_size 4` (default 8; realtime 20)."),
 			"lower_resolution": step.Paste("text", "Use a smaller or shorter video: all of its frames are kept in RAM."),
 		},
-		Remedies: map[string][]cause.Remedy{cause.BatchTooLarge: inUse("lower_batch_size", "half_precision", "close_other_apps"), cause.ModelTooLarge: inUse("half_precision", "lower_batch_size", "close_other_apps"), cause.HostMemory: apps.SwapOrPage(cause.InOrder("lower_resolution", "raise_pagefile", "add_swap")), cause.Unknown: inUse("half_precision", "lower_batch_size", "close_other_apps")},
+		Remedies: map[string][]cause.Remedy{cause.BatchTooLarge: inUse("lower_batch_size", "half_precision", "close_other_apps"), cause.ModelTooLarge: inUse("half_precision", "lower_batch_size", "close_other_apps"), cause.HostMemory: kit.SwapOrPage(cause.InOrder("lower_resolution", "raise_pagefile", "add_swap")), cause.Unknown: inUse("half_precision", "lower_batch_size", "close_other_apps")},
 		Like:     []*program.Program{&Scripts, &apps.Pictures},
 		Cards: []cause.Card{
 			trained("musetalk/step", "Its README lists, per GPU, 32 GB at batch size 8 and 74 GB at 32 for stage 1. Stage 2, with 16 frames and two discriminators, needs 54 GB even at batch size 1.", "", "MuseTalk/README.md", cure("lower_batch_size", "Lower the batch size, accumulate gradients", "text", "In the stage's YAML, halve `train_bs` and double `gradient_accumulation_steps`. In stage 2 also lower `n_sample_frames`.", "Slower.")),
@@ -319,7 +320,7 @@ var (
 		},
 		Titles:   map[string]string{"use_smaller_model": "Use the 256-pixel version (1.5)", "stream_dataset": "Process the video in parts", "lower_batch_size": "Use the efficient config"},
 		Costs:    map[string]string{"use_smaller_model": "Teeth and lips are less sharp.", "stream_dataset": "Joining the parts.", "lower_batch_size": "Slightly worse."},
-		Remedies: map[string][]cause.Remedy{cause.BatchTooLarge: inUse("use_smaller_model", "close_other_apps"), cause.ModelTooLarge: inUse("use_smaller_model", "close_other_apps"), cause.HostMemory: apps.SwapOrPage(cause.InOrder("stream_dataset", "raise_pagefile", "add_swap")), cause.Unknown: inUse("use_smaller_model", "close_other_apps")},
+		Remedies: map[string][]cause.Remedy{cause.BatchTooLarge: inUse("use_smaller_model", "close_other_apps"), cause.ModelTooLarge: inUse("use_smaller_model", "close_other_apps"), cause.HostMemory: kit.SwapOrPage(cause.InOrder("stream_dataset", "raise_pagefile", "add_swap")), cause.Unknown: inUse("use_smaller_model", "close_other_apps")},
 		Like:     []*program.Program{&Scripts, &apps.Pictures},
 		Useless:  both(futile(near("configs/unet/stage2.yaml"), "use_smaller_model"), futile(func(c *ledger.Case) bool { return c.Kind(offRAM...) }, "use_smaller_model")),
 		Cards: []cause.Card{
@@ -335,7 +336,7 @@ var (
 		Proofs:  []string{"IDM-VTON", "unet_hacked_tryon", "unet_hacked_garmnet", "tryon_pipeline"},
 		Sources: program.Sources{"IDM-VTON/train_xl.py": "--train_batch_size --gradient_checkpointing --gradient_accumulation_steps --mixed_precision --width --height --use_8bit_adam --test_batch_size", "IDM-VTON/inference.py": "--test_batch_size --mixed_precision"},
 		Steps: steps{
-			"lower_batch_size":       apps.ByPhase(step.Step{Kind: "text", Text: "Use `--train_batch_size 1 --gradient_accumulation_steps 6` (default 6 per GPU)."}, step.Step{Kind: "text", Text: "Use `--test_batch_size 1` (default 2)."}),
+			"lower_batch_size":       kit.ByPhase(step.Step{Kind: "text", Text: "Use `--train_batch_size 1 --gradient_accumulation_steps 6` (default 6 per GPU)."}, step.Step{Kind: "text", Text: "Use `--test_batch_size 1` (default 2)."}),
 			"gradient_checkpointing": step.Paste("text", "Add `--gradient_checkpointing`."),
 			"mixed_precision":        step.Paste("text", "Add `--mixed_precision fp16`."),
 			"lower_resolution":       step.Paste("text", "Use `--width 384 --height 512` (default 768 x 1024; gradio_demo/app.py has both in its code)."),

@@ -4,7 +4,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
-	"github.com/oomdoc/oomdoc/rules/program/apps"
+	"github.com/oomdoc/oomdoc/rules/program/apps/kit"
 	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
 	"github.com/oomdoc/oomdoc/rules/program/trainer"
 	"github.com/oomdoc/oomdoc/rules/step"
@@ -96,7 +96,7 @@ var (
 		Proofs:  []string{"dinov2/train/", "dinov2/eval/", "dinov2/models/vision_transformer.py", "facebookresearch_dinov2_main/dinov2/", "dinov2/fsdp/", "facebookresearch_dinov3_main/dinov3/"},
 		Sources: program.Sources{"dinov2/dinov2/configs/ssl_default_config.yaml": "batch_size_per_gpu local_crops_number num_workers", "dinov2/dinov2/layers/attention.py": "XFORMERS_DISABLED"},
 		Steps: spelling{
-			"lower_batch_size":    apps.ByPhase(step.Step{Kind: "text", Text: "DINOv2's own training: `train.batch_size_per_gpu=32` (default 64) at the end of the command. Your own training: fewer images per batch."}, step.Step{Kind: "text", Text: "Pass fewer images per call, inside `with torch.inference_mode():` unless you train."}),
+			"lower_batch_size":    kit.ByPhase(step.Step{Kind: "text", Text: "DINOv2's own training: `train.batch_size_per_gpu=32` (default 64) at the end of the command. Your own training: fewer images per batch."}, step.Step{Kind: "text", Text: "Pass fewer images per call, inside `with torch.inference_mode():` unless you train."}),
 			"lower_resolution":    say("Halve the width and height: that is a quarter of the tokens (one per 14 x 14 pixels, so 518 x 518 is 1369). DINOv2's own training: `crops.local_crops_number=4` (default 8)."),
 			"use_smaller_model":   step.Paste("python", "backbone = torch.hub.load(\"facebookresearch/dinov2\", \"dinov2_vits14\").eval().cuda()   # 21 M weights; vitb14 86, vitl14 300, vitg14 1100"),
 			"efficient_attention": say("Install the xformers build for your PyTorch. The log says \"xFormers is not available\" if it is missing. Unset `XFORMERS_DISABLED` if you set it."),

@@ -4,7 +4,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
-	"github.com/oomdoc/oomdoc/rules/program/apps"
+	"github.com/oomdoc/oomdoc/rules/program/apps/kit"
 	"github.com/oomdoc/oomdoc/rules/program/trainer"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
@@ -17,7 +17,7 @@ var RAFT = program.Program{
 	Proofs:  []string{"RAFT/core/", "core/raft.py", "core/corr.py"},
 	Steps: spelling{
 		"lower_batch_size":    say("Halve `--batch_size`."),
-		"lower_resolution":    apps.ByPhase(step.Step{Kind: "text", Text: "Use a smaller `--image_size` (height and width, multiples of 8). Half of both needs a sixteenth of the volume."}, step.Step{Kind: "text", Text: "Scale the frames down first: half the width and height needs a sixteenth of the volume."}),
+		"lower_resolution":    kit.ByPhase(step.Step{Kind: "text", Text: "Use a smaller `--image_size` (height and width, multiples of 8). Half of both needs a sixteenth of the volume."}, step.Step{Kind: "text", Text: "Scale the frames down first: half the width and height needs a sixteenth of the volume."}),
 		"efficient_attention": say("Add `--alternate_corr` (build its extension once, in alt_cuda_corr). It then stores no volume of all pairs. It does not work for training."),
 		"mixed_precision":     say("Add `--mixed_precision`."),
 	},
@@ -39,7 +39,7 @@ var RAFTStereo = program.Program{
 	Carries: []string{"raft"},
 	Steps: spelling{
 		"lower_batch_size":    say("Halve `--batch_size` (default 6), or `--image_size` (default 320 720)."),
-		"lower_resolution":    apps.ByPhase(step.Step{Kind: "text", Text: "Use `--image_size 256 512` (default 320 720)."}, step.Step{Kind: "text", Text: "Halve the width and height of both images: an eighth of the volume. Double the resulting disparity."}),
+		"lower_resolution":    kit.ByPhase(step.Step{Kind: "text", Text: "Use `--image_size 256 512` (default 320 720)."}, step.Step{Kind: "text", Text: "Halve the width and height of both images: an eighth of the volume. Double the resulting disparity."}),
 		"efficient_attention": say("Add `--corr_implementation alt`. It then stores no volume."),
 		"mixed_precision":     say("Add `--mixed_precision`, with `--corr_implementation reg_cuda` (build its sampler once). The volume is then in 16 bit."),
 	},

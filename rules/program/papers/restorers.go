@@ -3,7 +3,7 @@ package papers
 import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/program"
-	"github.com/oomdoc/oomdoc/rules/program/apps"
+	"github.com/oomdoc/oomdoc/rules/program/apps/kit"
 	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
 	"github.com/oomdoc/oomdoc/rules/program/trainer"
 	"github.com/oomdoc/oomdoc/rules/step"
@@ -78,7 +78,7 @@ var (
 		Proofs:  []string{"pix2pixHD/", "pix2pixHD_model.py"},
 		Sources: program.Sources{"pix2pixHD/options/base_options.py": "--batchSize --loadSize --fineSize --resize_or_crop --ngf --netG --fp16 --nThreads", "pix2pixHD/scripts/train_1024p_12G.sh": "--resize_or_crop --fineSize"},
 		Steps: spelling{
-			"lower_resolution":  apps.ByPhase(step.Step{Kind: "text", Text: "Train on crops: `--resize_or_crop crop --fineSize 1024` (12 GB), then 512. Or train and test on smaller images: `--loadSize 512`."}, step.Step{Kind: "text", Text: "Use `--resize_or_crop scale_width --loadSize 512`, half of the default."}),
+			"lower_resolution":  kit.ByPhase(step.Step{Kind: "text", Text: "Train on crops: `--resize_or_crop crop --fineSize 1024` (12 GB), then 512. Or train and test on smaller images: `--loadSize 512`."}, step.Step{Kind: "text", Text: "Use `--resize_or_crop scale_width --loadSize 512`, half of the default."}),
 			"mixed_precision":   say("Add `--fp16` (needs apex). 2048 x 1024 then takes 16 GB instead of 24 GB, its README says."),
 			"use_smaller_model": say("Use `--ngf 32` (default 64). Train `--netG global` at 1024 x 512 before `--netG local` at 2048 x 1024."),
 			"lower_batch_size":  say("Use `--batchSize 1` (the default), if you set it higher."),
@@ -115,7 +115,7 @@ var (
 		Sources: program.Sources{"contrastive-unpaired-translation/options/base_options.py": "--batch_size --crop_size --load_size --preprocess --num_threads --netG", "contrastive-unpaired-translation/models/cut_model.py": "--CUT_mode --num_patches"},
 		Steps: spelling{
 			"lower_batch_size":  say("Use `--batch_size 1` (the default), if you set it higher."),
-			"lower_resolution":  apps.ByPhase(step.Step{Kind: "text", Text: "Use `--preprocess scale_width_and_crop --load_size 512 --crop_size 256`, then smaller crops."}, step.Step{Kind: "text", Text: "Use `--preprocess scale_width --load_size 512`."}),
+			"lower_resolution":  kit.ByPhase(step.Step{Kind: "text", Text: "Use `--preprocess scale_width_and_crop --load_size 512 --crop_size 256`, then smaller crops."}, step.Step{Kind: "text", Text: "Use `--preprocess scale_width --load_size 512`."}),
 			"use_smaller_model": say("Use `--CUT_mode FastCUT` (no identity pass through the generator), then `--netG resnet_6blocks`."),
 			"lower_num_workers": say("Use `--num_threads 1`."),
 		},

@@ -8,6 +8,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/apps/kit"
 	"github.com/oomdoc/oomdoc/rules/quote"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
@@ -96,7 +97,7 @@ var EngineCards = []cause.Card{
 				{For: "A Whisper program", Text: "`compute_type=\"int8\"` in `WhisperModel(...)`, or `--compute_type int8` on the command line. Or `medium` instead of `large`"},
 				{For: "NumPy, SciPy, PyTorch", Text: "use `float32` instead of `float64`, and fewer processes. Print the shapes before the call that failed: n x n in float64 takes 8 n² bytes"},
 			}, Cost: "Hardly any loss of accuracy."},
-			managePage, addSwap,
+			kit.ManagePage, kit.AddSwap,
 		},
 		Later:   "If memory grows from file to file, restart the program between files.",
 		Sources: []string{"https://github.com/SYSTRAN/faster-whisper/issues/797", "https://github.com/Purfview/whisper-standalone-win/issues/511", "https://github.com/isair/jarvis/issues/485"}, Solved: 2,

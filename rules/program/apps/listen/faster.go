@@ -4,6 +4,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/apps/kit"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -14,7 +15,7 @@ var FasterWhisper = program.Program{
 	Proofs: []string{"-packages/faster_whisper/", "faster_whisper/transcribe.py", "ctranslate2.models.Whisper", "Standalone Faster-Whisper", "faster-whisper-xxl", "from faster_whisper import", "faster_whisper/", "faster-whisper", "whisper-faster"},
 	Hints:  []string{"faster-whisper"},
 	Like:   []*program.Program{&Transcribers},
-	Steps: behind(steps{
+	Steps: behind(kit.Steps{
 		"use_lower_quant":   inInt8,
 		"half_precision":    step.Paste("python", "model = WhisperModel(name, device=\"cuda\", compute_type=\"float16\")   # name: your model"),
 		"use_smaller_model": step.Paste("python", "model = WhisperModel(\"turbo\", device=\"cuda\", compute_type=\"int8_float16\")   # or medium, small"),
@@ -23,10 +24,10 @@ var FasterWhisper = program.Program{
 		"empty_cache":       step.Paste("python", "model.model.unload_model()   # and load_model() before the next file; CTranslate2"),
 		"select_gpu":        step.Paste("python", "model = WhisperModel(name, device=\"cuda\", device_index=1)   # name: your model"),
 	}, &WhisperCTranslate2, &WhisperX, &WhisperASR),
-	Cards: cards(
+	Cards: kit.Cards(
 		in8Bit,
 		cause.Card{
-			ID: "faster-whisper/standalone", Kinds: onCard, Said: []string{"Standalone Faster-Whisper", "faster-whisper-xxl"}, Figures: whisperSizes,
+			ID: "faster-whisper/standalone", Kinds: kit.OnCard, Said: []string{"Standalone Faster-Whisper", "faster-whisper-xxl"}, Figures: whisperSizes,
 			Cause: cause.ModelTooLarge, Weight: cause.Strong,
 			Headline: "ran out of GPU memory[[ with {name}]]",
 			Means:    "Either the model is too large for the card, or something else fills the card; the message does not say.[[ {name} has {w32} GB of weights at float32, {w16} at float16, {w8} at int8, and needs 1 to 2 GB more to work. Cards without fast float16 (GTX 10 series) use float32 by default.]]",
@@ -40,7 +41,7 @@ var FasterWhisper = program.Program{
 			Sources: []string{"https://github.com/Purfview/whisper-standalone-win/issues/50", "https://github.com/Purfview/whisper-standalone-win/issues/141", "https://github.com/Purfview/whisper-standalone-win/issues/255"},
 		},
 		cause.Card{
-			ID: "faster-whisper/packed", Kinds: onCard, If: packed, Said: []string{"PyInstaller", "[PYI-", "Failed to execute script", "VideoCaptioner", "buzz/", "whisper-fast", "'NoneType' object has no attribute 'write'", "输出文件不存在"}, Unsaid: []string{"generate_with_fallback", "Standalone Faster-Whisper"}, Figures: packedFigures,
+			ID: "faster-whisper/packed", Kinds: kit.OnCard, If: packed, Said: []string{"PyInstaller", "[PYI-", "Failed to execute script", "VideoCaptioner", "buzz/", "whisper-fast", "'NoneType' object has no attribute 'write'", "输出文件不存在"}, Unsaid: []string{"generate_with_fallback", "Standalone Faster-Whisper"}, Figures: packedFigures,
 			Cause: cause.ModelTooLarge, Weight: cause.Strong,
 			Headline: "ran out of GPU memory while it loaded the model",
 			Means:    "The model did not fit on the card[[; {follows}]]. At float16 large needs 4 to 5 GB to work, turbo 2 to 2.5, medium 2 to 3, small 1 to 1.5. Cards without fast float16 (GTX 10 series) use float32, which doubles that.",
@@ -55,7 +56,7 @@ var FasterWhisper = program.Program{
 			Sources: []string{"https://github.com/chidiwilliams/buzz/blob/main/docs/docs/preferences.md", "https://github.com/Purfview/whisper-standalone-win/issues/141", "https://github.com/SYSTRAN/faster-whisper/blob/master/README.md"},
 		},
 		cause.Card{
-			ID: "faster-whisper/load", Kinds: onCard, Said: []string{"ctranslate2.models.Whisper(", "in __init__", "in init"}, Unsaid: []string{"generate_with_fallback", "self.model.encode(", "whisperx", "asr_models/"}, Figures: whisperSizes,
+			ID: "faster-whisper/load", Kinds: kit.OnCard, Said: []string{"ctranslate2.models.Whisper(", "in __init__", "in init"}, Unsaid: []string{"generate_with_fallback", "self.model.encode(", "whisperx", "asr_models/"}, Figures: whisperSizes,
 			Cause: cause.ModelTooLarge, Weight: cause.Strong,
 			Headline: "ran out of GPU memory while it loaded[[ {name}]]",
 			Means:    "The model did not fit: it is too large, or something else is on the card, such as an earlier model of the same script.[[ {name} has {w32} GB of weights at float32, {w16} at float16, {w8} at int8, and needs 1 to 2 GB more to work.]] Without a `compute_type`, GTX 10 cards use float32.",
@@ -68,40 +69,40 @@ var FasterWhisper = program.Program{
 			Sources: []string{"https://github.com/SYSTRAN/faster-whisper/blob/master/README.md", "https://github.com/Purfview/whisper-standalone-win/issues/50", "https://github.com/SYSTRAN/faster-whisper/issues/809"}, Solved: 1,
 		},
 		cause.Card{
-			ID: "faster-whisper/ram", Kinds: inRAM, Figures: whisperSizes,
+			ID: "faster-whisper/ram", Kinds: kit.InRAM, Figures: whisperSizes,
 			Cause: cause.HostMemory, Weight: cause.Strong,
 			Headline: "ran out of system memory (RAM)",
 			Means:    "The model goes through RAM even if you use a card[[ ({name}: {w16} GB at float16, {w32} at float32)]]; on the CPU it stays there. On Windows the limit is RAM plus page file, so it can fail with RAM still free.",
 			Cures: []cause.Cure{
 				{Fix: "close_other_apps", Title: "Close other programs, or restart the computer", Ways: []cause.Way{{For: "Windows", Text: "Task Manager, Performance, Memory: see if `Committed` is near its limit. Close browsers and idle Python processes first"}, {For: "Linux", Text: "`free -h` and `ulimit -v` show whether RAM or a limit was reached"}}, Cost: "Free."},
 				{Fix: "load_in_8bit", Title: "Load it in 8 bit", Told: "In code: `compute_type=\"int8\"` in `WhisperModel(...)`. Stand-alone build: `--compute_type=int8`.", Cost: "Hardly any loss of accuracy."},
-				managePage, addSwap,
+				kit.ManagePage, kit.AddSwap,
 			},
 			Sources: []string{"https://github.com/SYSTRAN/faster-whisper/issues/797", "https://github.com/Purfview/whisper-standalone-win/issues/511"}, Solved: 2,
 		},
 		cause.Card{
-			ID: "faster-whisper/batched", Kinds: onCard, Said: []string{"BatchedInferencePipeline", "generate_segment_batched", "_batched_segments_generator"}, Unsaid: []string{"whisperx"},
+			ID: "faster-whisper/batched", Kinds: kit.OnCard, Said: []string{"BatchedInferencePipeline", "generate_segment_batched", "_batched_segments_generator"}, Unsaid: []string{"whisperx"},
 			Cause: cause.BatchTooLarge, Weight: cause.Strong,
 			Headline: "ran out of GPU memory[[ ({total})]] in the batched pipeline",
 			Means:    "The batched pipeline decodes several 30-second segments at once. For large-v2 the project measured 6.1 GB at fp16 with batch size 8 (4.5 without batching), and 4.5 GB at int8 (2.9 without).",
 			Cures: []cause.Cure{
-				{Fix: "lower_batch_size", Title: "Lower `batch_size`", Steps: halfBatch("python", "segments, info = batched_model.transcribe(\"audio.mp3\", batch_size=%d)", 4), Cost: "Slower."},
+				{Fix: "lower_batch_size", Title: "Lower `batch_size`", Steps: kit.HalfBatch("python", "segments, info = batched_model.transcribe(\"audio.mp3\", batch_size=%d)", 4), Cost: "Slower."},
 				{Fix: "use_lower_quant", Title: "Load the model in 8 bit", If: when.Not(at8Bit), Steps: inInt8, Cost: "Hardly any loss of accuracy."},
-				lookAtCard,
-				only(when.Not(smallWhisper), cause.Cure{Fix: "use_smaller_model", Title: "Use a smaller model", Told: "`turbo` is half the size of large, with few more errors; then `medium`, `small`.", Cost: "More errors."}),
+				kit.LookAtCard,
+				kit.Only(when.Not(smallWhisper), cause.Cure{Fix: "use_smaller_model", Title: "Use a smaller model", Told: "`turbo` is half the size of large, with few more errors; then `medium`, `small`.", Cost: "More errors."}),
 			},
 			Sources: []string{"https://github.com/SYSTRAN/faster-whisper/blob/master/README.md"},
 		},
 		cause.Card{
-			ID: "faster-whisper/decode", Kinds: onCard, Said: []string{"generate_with_fallback", "self.model.encode(", "self.model.generate(", "generate_segments", "detect_language"}, Unsaid: []string{"whisperx", "whisper_ctranslate2/"},
+			ID: "faster-whisper/decode", Kinds: kit.OnCard, Said: []string{"generate_with_fallback", "self.model.encode(", "self.model.generate(", "generate_segments", "detect_language"}, Unsaid: []string{"whisperx", "whisper_ctranslate2/"},
 			Cause: cause.ModelTooLarge, Weight: cause.Strong,
 			Headline: "ran out of GPU memory[[ ({total})]] while it transcribed",
 			Means:    "The model is loaded; transcribing failed. Memory depends on the model, its precision and the number of beams, not on the length of the audio. Other programs may also use part of the card.",
 			Not:      "Shorter audio: Whisper reads 30 seconds at a time anyway.",
 			Cures: []cause.Cure{
 				{Fix: "use_lower_quant", Title: "Load it in 8 bit", Steps: inInt8, Cost: "Hardly any loss of accuracy."},
-				cure("lower_batch_size", "Decode with one beam", "python", "segments, info = model.transcribe(\"audio.mp3\", beam_size=1, best_of=1)", "Slightly more errors."),
-				lookAtCard,
+				kit.Cure("lower_batch_size", "Decode with one beam", "python", "segments, info = model.transcribe(\"audio.mp3\", beam_size=1, best_of=1)", "Slightly more errors."),
+				kit.LookAtCard,
 			},
 			Sources: []string{"https://github.com/SYSTRAN/faster-whisper/blob/master/faster_whisper/transcribe.py", "https://github.com/Purfview/whisper-standalone-win/issues/141"}, Solved: 1,
 		},
