@@ -5,6 +5,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/program/trainer"
+	"github.com/oomdoc/oomdoc/rules/program/trainer/parts"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
@@ -22,7 +23,7 @@ var (
 		Name: "whisper-diarization", Shown: "whisper-diarization", Work: "audio", Edits: "flags", Language: "python",
 		Proofs:  []string{"whisper-diarization/", "ctc_forced_aligner/", "import ctc_forced_aligner"},
 		Sources: program.Sources{"whisper-diarization/diarize.py": "--batch-size --no-stem --whisper-model --device", "ctc-forced-aligner/ctc_forced_aligner/align.py": "--batch_size --window_size"},
-		Like:    []*program.Program{&trainer.DataAside, &trainer.Speech},
+		Like:    []*program.Program{&parts.DataAside, &trainer.Speech},
 		Steps: spelling{
 			"lower_batch_size":  say("Use `--batch-size 2` (8 unless set; it counts for Whisper and, since October 2024, for the aligner), 0 for Whisper without batches."),
 			"use_smaller_model": say("Use `--whisper-model small.en` instead of medium.en (other languages `small`)."),
@@ -50,7 +51,7 @@ var (
 		Name: "diarizer", Shown: "NeMo's diarizer", Work: "audio", Edits: "code", Language: "python",
 		Proofs:  []string{"asr/models/msdd_models.py", "asr/models/clustering_diarizer.py", "asr/parts/utils/offline_clustering.py", "asr/parts/utils/longform_clustering.py"},
 		Sources: program.Sources{"NeMo/examples/speaker_tasks/diarization/conf/inference/diar_infer_telephonic.yaml": "batch_size device embeddings_per_chunk chunk_cluster_count infer_batch_size"},
-		Like:    []*program.Program{&trainer.DataAside, &trainer.Speech},
+		Like:    []*program.Program{&parts.DataAside, &trainer.Speech},
 		Starts:  func(*ledger.Case, *program.Program) bool { return true }, // a library of NeMo's and of whoever calls it
 		Steps:   spelling{"lower_context": step.Paste("shell", inPieces.Text)},
 		Titles:  map[string]string{"lower_context": inPieces.Title},

@@ -7,6 +7,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/program/trainer"
+	"github.com/oomdoc/oomdoc/rules/program/trainer/parts"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
@@ -134,7 +135,7 @@ var (
 		Titles: map[string]string{"lower_context": "Limit the length of texts (`max_seq_length`)"},
 		Cards: []cause.Card{
 			{
-				ID: "mteb/ram", Kinds: trainer.RAMGone, Cause: cause.HostMemory, Weight: cause.Strong,
+				ID: "mteb/ram", Kinds: parts.RAMGone, Cause: cause.HostMemory, Weight: cause.Strong,
 				Headline: "ran out of system memory (RAM)",
 				Means:    "MTEB keeps the embeddings of a task's whole corpus in RAM: passages x dimension x 4 bytes. For MS MARCO (8.8 million passages, dimension 1,024) that is 36 GB. Retrieval tasks need the most.",
 				Not:      "A smaller batch size: all embeddings are kept anyway.",
@@ -162,5 +163,5 @@ var mtebLong = cause.Card{
 
 // evalBatch is a smaller batch by hand, with the size of the log halved.
 func evalBatch(c *ledger.Case) []step.Step {
-	return []step.Step{{Kind: "text", Text: "Use `--batch_size " + trainer.Halved(c, "1", "batch_size") + "`. If you use `auto`, cap it with `--max_batch_size` (default 64)."}}
+	return []step.Step{{Kind: "text", Text: "Use `--batch_size " + parts.Halved(c, "1", "batch_size") + "`. If you use `auto`, cap it with `--max_batch_size` (default 64)."}}
 }

@@ -5,6 +5,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/program/torch/ram"
 	"github.com/oomdoc/oomdoc/rules/program/trainer"
+	"github.com/oomdoc/oomdoc/rules/program/trainer/parts"
 )
 
 // fits is a card of a trainer of image models: of a step, or of what the log
@@ -118,7 +119,7 @@ var (
 			"load_in_4bit":           config("adapter:\n  type: lora\nquantization:\n  bits: 4"),
 			"use_lora":               config("adapter:\n  type: lora\nquantization:\n  bits: 4"),
 		},
-		Like: []*program.Program{&trainer.LanguageModels},
+		Like: []*program.Program{&parts.LanguageModels},
 		Cards: []cause.Card{
 			loadOf("ludwig", "Without `quantization` the weights take 2 to 4 bytes per parameter. Without an `adapter`, gradients and optimizer state come on top.", "`batch_size`: the model is loaded first.", "ludwig/ludwig/schema/llms/quantization.py", "load_in_4bit", "use_smaller_model"),
 			stepOf("ludwig", "With `batch_size: auto` Ludwig searches for the largest batch that runs, which can be too large for longer samples; set a number instead. `global_max_sequence_length` limits the length of samples.", "", "ludwig/ludwig/schema/trainer.py", "lower_batch_size", "lower_context", "load_in_4bit"),
@@ -135,7 +136,7 @@ var (
 			"lower_parallel":    say("Set Concurrency threads to 1 in the training parameters."),
 		},
 		Titles: map[string]string{"use_smaller_model": "Choose a smaller base model"}, Costs: map[string]string{"use_smaller_model": "Plainer answers."},
-		Like: []*program.Program{&trainer.LanguageModels},
+		Like: []*program.Program{&parts.LanguageModels},
 		Cards: []cause.Card{while(stepOf("second-me", "It trains a LoRA on the Qwen2.5 model that you chose. Its 16-bit weights take 2 GB per billion parameters, and each step needs more for its large vocabulary.",
 			"", "Second-Me/lpm_kernel/L2/train.py", "use_smaller_model", "close_other_apps"), "while training your model")},
 	}

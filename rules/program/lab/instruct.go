@@ -4,7 +4,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
-	"github.com/oomdoc/oomdoc/rules/program/trainer"
+	"github.com/oomdoc/oomdoc/rules/program/trainer/parts"
 )
 
 // Trainers of language models whose recipes are files or one long command.
@@ -26,7 +26,7 @@ var (
 			"shard_training":    say("Use `--gpus 4`. Weights, gradients and optimizer are then spread over the GPUs."),
 		},
 		Titles: map[string]string{"use_lora": "Train a LoRA (`--lora-rank`)", "lower_batch_size": "Fewer tokens in a step (`--max-batch-len`)", "shard_training": "Use several GPUs"},
-		Like:   []*program.Program{&trainer.LanguageModels},
+		Like:   []*program.Program{&parts.LanguageModels},
 		Cards: []cause.Card{{
 			ID: "instructlab/train", Kinds: cardFull, If: func(c *ledger.Case) bool { return ours(c) && !ledger.Roomy(c) }, Cause: cause.TrainingStateTooLarge, Weight: cause.Strong, Figures: phaseFigures,
 			Headline: "ran out of GPU memory while training",
@@ -50,7 +50,7 @@ var (
 		},
 		Titles:   map[string]string{"lower_batch_size": "Lower the micro-batches", "shard_training": "Raise the tensor parallel size"},
 		TakenFor: []string{"megatron"},
-		Like:     []*program.Program{&trainer.LanguageModels},
+		Like:     []*program.Program{&parts.LanguageModels},
 		Cards: []cause.Card{
 			{
 				ID: "nemo-rl/fp32-logits", Kinds: cardFull, Said: []string{"in float16_to_fp32", "in float_conversion"}, If: ours, Cause: cause.BatchTooLarge, Weight: cause.Decisive, Figures: phaseFigures,

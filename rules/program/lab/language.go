@@ -5,7 +5,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/program/torch/clues"
 	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
-	"github.com/oomdoc/oomdoc/rules/program/trainer"
+	"github.com/oomdoc/oomdoc/rules/program/trainer/parts"
 )
 
 // Repositories that people train language models with, each with options of its
@@ -24,7 +24,7 @@ var (
 			"use_smaller_model": say("From scratch: `--n_layer=6 --n_head=6 --n_embd=384`. Finetuning: `--init_from=gpt2` (124 M) instead of gpt2-xl (1.5 B)."),
 		},
 		Titles: map[string]string{"lower_batch_size": "Lower the batch size, accumulate gradients", "lower_context": "Lower `block_size`"},
-		Like:   []*program.Program{&trainer.LanguageModels},
+		Like:   []*program.Program{&parts.LanguageModels},
 		Cards: []cause.Card{stepOf("nanogpt",
 			"Activations grow with `batch_size` x `block_size` x layers. With GPT-2's vocabulary of 50,304 the logits alone can take 2.3 GiB for the default 12 x 1024, and as much for their gradient.",
 			"", "nanoGPT/train.py",
@@ -50,7 +50,7 @@ var (
 			"use_smaller_model": say("Take the next smaller checkpoint of the family. `litgpt download list` shows them."),
 		},
 		Titles: map[string]string{"lower_context": "Lower `max_seq_length`"},
-		Like:   []*program.Program{&trainer.LanguageModels},
+		Like:   []*program.Program{&parts.LanguageModels},
 		Cards: []cause.Card{
 			loadOf("litgpt", "The weights take 2 bytes per parameter in bf16-true, 4 in 32-true, about 0.7 in nf4.", "A smaller `micro_batch_size`: it failed while loading the model.", "litgpt/tutorials/quantize.md", "load_in_4bit", "half_precision", "shard_training"),
 			stepOf("litgpt",
@@ -59,7 +59,7 @@ var (
 				"lower_context", "lower_batch_size", "use_lora"),
 			useOf("litgpt", "while generating", "The weights take 2 bytes per parameter in bf16-true (8B: 16 GB), about 0.7 in nf4. The KV cache for prompt and answer comes on top.", "Fewer new tokens: the weights take most of the memory.", "litgpt/tutorials/quantize.md", "load_in_4bit", "half_precision", "use_smaller_model"),
 			{
-				ID: "litgpt/ram", Kinds: trainer.RAMGone, Cause: cause.HostMemory, Weight: cause.Strong,
+				ID: "litgpt/ram", Kinds: parts.RAMGone, Cause: cause.HostMemory, Weight: cause.Strong,
 				Headline: "ran out of system memory (RAM)",
 				Means:    "Checkpoints pass through RAM. A conversion collects all weights before it saves them: 2 GB per billion parameters in 16 bit (70B: 140 GB), twice that in 32 bit.",
 				Cures:    []cause.Cure{{Fix: "add_swap"}, {Fix: "use_smaller_model"}}, Sources: []string{"litgpt/README.md"},
@@ -78,7 +78,7 @@ var (
 			"shard_training":         config("\"pipe_parallel_size\": 2,      # layers over 2 GPUs\n\"model_parallel_size\": 2,     # each layer over 2 GPUs; NVLink\n\"zero_optimization\": {\"stage\": 1}"),
 			"offload_optimizer":      config("\"zero_optimization\": {\"stage\": 2, \"cpu_offload\": true}   # needs pipe_parallel_size 0"),
 		},
-		Like: []*program.Program{&trainer.LanguageModels},
+		Like: []*program.Program{&parts.LanguageModels},
 		Cards: []cause.Card{
 			loadOf("gpt-neox", "It failed while setting up the model and optimizer. They take about 16 to 18 bytes per parameter, divided by pipeline x model parallel size.", "A smaller `train_micro_batch_size_per_gpu`: weights and optimizer state do not depend on it.", "gpt-neox/configs/README.md", "shard_training", "offload_optimizer", "use_smaller_model"),
 			stepOf("gpt-neox",
@@ -99,7 +99,7 @@ var (
 			"shard_training":         config("fsdp_config:\n  sharding_strategy: FULL_SHARD\n  mixed_precision: PURE"),
 		},
 		Titles: map[string]string{"lower_batch_size": "Set the micro-batch size to 1"},
-		Like:   []*program.Program{&trainer.LanguageModels},
+		Like:   []*program.Program{&parts.LanguageModels},
 		Cards: []cause.Card{
 			saying(stepOf("composer",
 				"Composer had already halved the micro-batch down to one sample, and even that does not fit. You can still shorten samples, keep fewer activations, or spread weights and optimizer state over more GPUs.",
@@ -117,7 +117,7 @@ var (
 		Sources: program.Sources{"llm-foundry/scripts/train/yamls/finetune/mpt-7b_dolly_sft.yaml": "FULL_SHARD", "llm-foundry/scripts/train/yamls/pretrain/mpt-7b.yaml": "device_train_microbatch_size activation_checkpointing fsdp_config", "llm-foundry/TUTORIAL.md": "device_eval_batch_size"},
 		Proofs:  []string{"llmfoundry/", "llm-foundry/"},
 		Steps:   Composer.Steps, Titles: Composer.Titles,
-		Like: []*program.Program{&Composer, &trainer.LanguageModels},
+		Like: []*program.Program{&Composer, &parts.LanguageModels},
 		Cards: []cause.Card{stepOf("llm-foundry",
 			"Memory depends on `device_train_microbatch_size` x `max_seq_len`. If you start it with `python train.py` instead of `composer train/train.py`, it runs on one GPU and FSDP shards nothing.",
 			"A smaller `global_train_batch_size`: it changes the result, not the memory.", "llm-foundry/TUTORIAL.md",
@@ -137,7 +137,7 @@ var (
 			"use_lora":               say("This script trains all weights. On one GPU use alpaca-lora or the peft library: about 16 GB for 7B in 8 bit."),
 		},
 		Titles: map[string]string{"offload_optimizer": "Offload weights and optimizer to RAM"},
-		Like:   []*program.Program{&trainer.LanguageModels},
+		Like:   []*program.Program{&parts.LanguageModels},
 		Cards: []cause.Card{stepOf("stanford_alpaca",
 			"The script trains all weights. For 7B that takes about 112 GB before activations, split over the GPUs by FSDP. It was made for 4 GPUs with 80 GB each.",
 			"", "stanford_alpaca/README.md",
@@ -155,7 +155,7 @@ var (
 			"load_in_4bit":           say("This script has only 8 bit. For 4 bit use qlora.py or the peft library."),
 			"gradient_checkpointing": say("`prepare_model_for_int8_training(model)` in finetune.py turns it on: leave it in, and `model.config.use_cache = False`."),
 		},
-		Like: []*program.Program{&trainer.LanguageModels},
+		Like: []*program.Program{&parts.LanguageModels},
 		Cards: []cause.Card{
 			loadOf("alpaca-lora", "In 8 bit the base model takes about 1 GB per billion parameters (7B: 7 to 8 GB in all). `generate.py` loads it in 16 bit by default, twice that.", "A smaller `--micro_batch_size`: it failed while loading the model.", "alpaca-lora/generate.py", "load_in_8bit", "use_smaller_model"),
 			stepOf("alpaca-lora",
@@ -177,7 +177,7 @@ var (
 			"shard_training":         say("Plain `python qlora.py` spreads the layers over all visible GPUs (`device_map=\"auto\"`), each up to `--max_memory_MB` (default 80000)."),
 		},
 		Titles: map[string]string{"load_in_4bit": "Load it in 4 bit (`--bits 4`)"},
-		Like:   []*program.Program{&trainer.LanguageModels},
+		Like:   []*program.Program{&parts.LanguageModels},
 		Cards: []cause.Card{
 			loadOf("qlora", "In 4 bit the base model takes about 0.6 GB per billion parameters, more with higher `--bits`. `--max_memory_MB` (default 80000) is how much of each GPU it plans to use.", "A smaller `--source_max_len`: it failed while loading the model.", "qlora/qlora.py", "load_in_4bit", "shard_training", "use_smaller_model"),
 			stepOf("qlora",
@@ -203,7 +203,7 @@ var (
 			"shard_training":   say("To train all weights: `bash ds_train_finetune.sh` (4 GPUs; ZeRO in deepspeed.json)."),
 		},
 		Titles: map[string]string{"lower_context": "Shorten the chat history or the samples", "use_lora": "Train with P-Tuning on a 4-bit model"},
-		Like:   []*program.Program{&trainer.LanguageModels},
+		Like:   []*program.Program{&parts.LanguageModels},
 		Cards: []cause.Card{
 			loadOf("chatglm", "ChatGLM-6B takes 13 GB in 16 bit, 10 GB in 8 bit and 6 GB in 4 bit, its README says. `quantize()` first loads the 16-bit weights into RAM (13 GB), unless you load the int4 checkpoint.", "A shorter conversation: the model is loaded first.", "ChatGLM-6B/README_en.md", "load_in_4bit", "multi_gpu", "cpu_offload"),
 			{
@@ -233,7 +233,7 @@ var (
 		},
 		Titles: map[string]string{"lower_context": "Lower `max_length`", "use_smaller_model": "Use a smaller model"}, Costs: map[string]string{"use_smaller_model": "quality"},
 		Useless: clues.Useless(cures.Mentions("qlora"), "Your config trains a LoRA in 4 bit already.", "use_lora"),
-		Like:    []*program.Program{&trainer.LanguageModels},
+		Like:    []*program.Program{&parts.LanguageModels},
 		Cards: []cause.Card{stepOf("xtuner",
 			"XTuner packs samples up to `max_length`[[ ({length} here)]], however short your data is. `_full_` configs take 16 bytes per parameter.[[ {asked} would be {tokens152} tokens with Qwen's vocabulary of 152,000 in 32 bit.]]",
 			"Shorter data: packing fills samples up again.", "xtuner/xtuner/tools/train.py",
@@ -252,7 +252,7 @@ var (
 			"shard_training":         say("Use `accelerate launch --config_file recipes/accelerate_configs/zero3.yaml` (or fsdp.yaml). Do not use ddp.yaml with a full recipe."),
 		},
 		Useless: clues.Useless(cures.Mentions("config_qlora"), "Your recipe trains a LoRA in 4 bit already.", "use_lora"),
-		Like:    []*program.Program{&trainer.LanguageModels},
+		Like:    []*program.Program{&parts.LanguageModels},
 		Cards: []cause.Card{stepOf("alignment-handbook",
 			"The full recipes are made for 8 GPUs with 80 GB each. They train all weights (16 bytes per parameter, split by ZeRO-3) with batches of 8 or 16 per GPU. DPO also keeps a reference model, and each sample has two answers.",
 			"", "alignment-handbook/recipes/zephyr-7b-beta/sft/config_full.yaml",
@@ -277,7 +277,7 @@ var (
 			"quantize_kv_cache":      say("With `--enable_hybrid_engine` add `--release_inference_cache`. It frees the cache after each generation."),
 		},
 		Titles: map[string]string{"quantize_kv_cache": "Free the inference cache (`--release_inference_cache`)"}, Costs: map[string]string{"quantize_kv_cache": "slower generation"},
-		Like: []*program.Program{&trainer.LanguageModels},
+		Like: []*program.Program{&parts.LanguageModels},
 		Cards: []cause.Card{
 			saying(phaseCard("", "ran out of GPU memory in RLHF (step 3), which needs four models", "Step 3 trains an actor and a critic and also keeps a reference and a reward model. The hybrid engine adds buffers and a KV cache for generating `max_prompt_seq_len` + `max_answer_seq_len` tokens.",
 				"", "DeepSpeedExamples/applications/DeepSpeed-Chat/training/step3_rlhf_finetuning/main.py", stepped,
@@ -299,7 +299,7 @@ var (
 			"use_lora":         say("Use `--peft --quantization int4`. Without `--peft` it trains all weights."),
 			"mixed_precision":  say("Use `--mixed-precision bf16`, `fp16` before RTX 30."),
 		},
-		Like: []*program.Program{&trainer.LanguageModels},
+		Like: []*program.Program{&parts.LanguageModels},
 		Cards: []cause.Card{autoTrainTasks(), stepOf("autotrain",
 			"Without `--peft` it trains all weights, about 16 bytes per parameter (7B: 112 GB), and quantisation does not apply. With `--peft`, memory depends on `batch_size` x `block_size`; -1 means the model's maximum length.",
 			"", "autotrain-advanced/src/autotrain/trainers/clm/params.py",

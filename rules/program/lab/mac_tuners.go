@@ -6,7 +6,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
-	"github.com/oomdoc/oomdoc/rules/program/trainer"
+	"github.com/oomdoc/oomdoc/rules/program/trainer/parts"
 )
 
 // GemmaTuner trains Gemma on Macs. It sets PyTorch's limit before PyTorch is
@@ -18,7 +18,7 @@ var GemmaTuner = program.Program{
 		"gemma-tuner-multimodal/config/config.ini.example":     "per_device_train_batch_size gradient_checkpointing max_seq_length",
 		"gemma-tuner-multimodal/gemma_tuner/core/bootstrap.py": "PYTORCH_MPS_HIGH_WATERMARK_RATIO",
 	},
-	Like: []*program.Program{&trainer.LanguageModels},
+	Like: []*program.Program{&parts.LanguageModels},
 	Cards: []cause.Card{{
 		ID: "gemma-tuner/limit", Kinds: []fact.Kind{fact.MPSAlloc}, Cause: cause.ModelTooLarge, Weight: cause.Strong, Figures: ratio,
 		Headline: "reached its own memory limit on this Mac[[, {limit}]]",

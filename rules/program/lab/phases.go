@@ -14,6 +14,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/program/apps/kit"
 	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
 	"github.com/oomdoc/oomdoc/rules/program/trainer"
+	"github.com/oomdoc/oomdoc/rules/program/trainer/parts"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -43,7 +44,7 @@ func fixes(ids ...string) []cause.Cure {
 // the log shows that.
 func phaseFigures(c *ledger.Case) map[string]string {
 	out := trainer.TextFigures(c)
-	maps.Copy(out, trainer.Filled(c))
+	maps.Copy(out, parts.Filled(c))
 	out["in"] = ""
 	if c.Training() {
 		out["in"] = "in a training step"
@@ -62,7 +63,7 @@ func phaseFigures(c *ledger.Case) map[string]string {
 
 // ours reports that the card is full and the program's own: neither another
 // library of the process nor the contexts of other ranks hold what is missing.
-func ours(c *ledger.Case) bool { return trainer.Own(c) && !foreign(c) && !ranks(c) }
+func ours(c *ledger.Case) bool { return parts.Own(c) && !foreign(c) && !ranks(c) }
 
 // foreign reports that a quarter of the card and more is this process's, but not
 // PyTorch's: another library took it.
@@ -129,7 +130,7 @@ func forPhase(program string, names []string) []cause.Cure {
 // stepped reports what a step may well ask for: of a single piece as large as a
 // third of the card, only where no operation is known to have asked for it.
 func stepped(c *ledger.Case) bool {
-	return ours(c) && ledger.NeverFits(c) == "" && (trainer.Ordinary(c) || c.Operation == "")
+	return ours(c) && ledger.NeverFits(c) == "" && (parts.Ordinary(c) || c.Operation == "")
 }
 
 // look is what to do first where the log shows neither the card nor who holds it.

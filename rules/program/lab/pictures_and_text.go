@@ -7,7 +7,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/program/apps/kit"
 	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
 	"github.com/oomdoc/oomdoc/rules/program/torch/tuning"
-	"github.com/oomdoc/oomdoc/rules/program/trainer"
+	"github.com/oomdoc/oomdoc/rules/program/trainer/parts"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
@@ -39,7 +39,7 @@ var (
 			"multi_gpu":              say("Make several GPUs visible (`CUDA_VISIBLE_DEVICES=0,1`). It spreads the model over them automatically."),
 		},
 		Useless: map[string]func(*ledger.Case) string{"load_in_8bit": inFourBits},
-		Like:    []*program.Program{&trainer.LanguageModels},
+		Like:    []*program.Program{&parts.LanguageModels},
 		Cards: []cause.Card{
 			tuning.Resized("llava"), loadOf("llava", "The 7B model takes 14 GB in 16 bit plus the vision encoder, and under 8 GB with `--load-4bit`. 13B takes 26 GB.", "", "LLaVA/README.md", "load_in_4bit", "load_in_8bit", "multi_gpu"),
 			{
@@ -67,7 +67,7 @@ var (
 			"multi_gpu":              step.Paste("python", "model = AutoModel.from_pretrained(path, torch_dtype=torch.bfloat16, device_map=\"auto\", trust_remote_code=True).eval()   # the README's split_model() keeps vision on card 0"),
 		},
 		Titles: map[string]string{"lower_resolution": "Use fewer tiles per image"},
-		Like:   []*program.Program{&trainer.LanguageModels},
+		Like:   []*program.Program{&parts.LanguageModels},
 		Cards: []cause.Card{
 			loadOf("internvl", "The weights take 2 GB per billion parameters in 16 bit (8B: 16 GB), half of that with `load_in_8bit`.", "", "InternVL/README.md", "load_in_8bit", "multi_gpu", "use_smaller_model"),
 			{
@@ -101,7 +101,7 @@ var (
 			"half_precision":      step.Paste("python", "model = AutoModelForImageTextToText.from_pretrained(name, dtype=\"bfloat16\", device_map=\"auto\")   # torch_dtype= in older Transformers, where 32 bit is the default"),
 		},
 		Titles: map[string]string{"lower_resolution": "Lower `max_pixels`, use fewer frames"},
-		Like:   []*program.Program{&trainer.LanguageModels},
+		Like:   []*program.Program{&parts.LanguageModels},
 		Cards: []cause.Card{
 			loadOf("qwen-vl", "The weights take 2 GB per billion parameters in 16 bit. Older Transformers load them in 32 bit, twice that, unless you pass a dtype.", "", "Qwen3-VL/README.md", "half_precision", "use_smaller_model", "load_in_4bit"),
 			{
@@ -145,7 +145,7 @@ var (
 			"mixed_precision":        config("run:\n  amp: True"),
 			"lower_num_workers":      config("run:\n  num_workers: 1"),
 		},
-		Like: []*program.Program{&trainer.Vision},
+		Like: []*program.Program{&parts.Vision},
 		Cards: []cause.Card{
 			loadOf("lavis", "LAVIS loads in 32 bit by default: BLIP-2 with OPT 2.7B takes about 15 GB, larger language models more.", "", "LAVIS/lavis/configs/models/blip2/blip2_caption_opt2.7b.yaml", "half_precision", "use_smaller_model"),
 			trainOf("lavis", "The run files have batch sizes for 16 GPUs with 40 GB each (16 to 100 per GPU). Caption finetuning also trains the vision encoder, at 364 x 364 in 32 bit.", "", "LAVIS/lavis/projects/blip2/train/caption_coco_ft.yaml", "lower_batch_size", "gradient_checkpointing", "lower_resolution"),

@@ -9,7 +9,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/effect"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
-	"github.com/oomdoc/oomdoc/rules/program/trainer"
+	"github.com/oomdoc/oomdoc/rules/program/trainer/parts"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
@@ -89,7 +89,7 @@ var layerCosts = map[string]string{"lower_context": "hardly any quality", "cpu_o
 // inRAM is a card of a program that holds the unquantised model in RAM.
 func inRAM(program, means, not, source string, first ...cause.Cure) cause.Card {
 	return cause.Card{
-		ID: program + "/ram", Kinds: trainer.RAMGone, Cause: cause.HostMemory, Weight: cause.Strong,
+		ID: program + "/ram", Kinds: parts.RAMGone, Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "ran out of system memory (RAM)",
 		Means:    means, Not: not,
 		Cures:   append(first, cause.Cure{Fix: "add_swap"}, cause.Cure{Fix: "use_smaller_model", Title: "Or download a quantised version", Told: "Somebody may have made it: search huggingface.co for the model's name with AWQ, GPTQ or FP8.", Cost: "none"}),
@@ -111,7 +111,7 @@ var (
 			"multi_gpu":        say("Use `CUDA_VISIBLE_DEVICES=0,1`. It uses a second GPU automatically."),
 		},
 		Titles: map[string]string{"lower_context": "Use shorter and fewer calibration samples", "cpu_offload": "Offload finished layers to disk"},
-		Costs:  layerCosts, Like: []*program.Program{&trainer.DataAside},
+		Costs:  layerCosts, Like: []*program.Program{&parts.DataAside},
 		Cards: []cause.Card{hessian("gptqmodel", "GPTQModel/gptqmodel/quantization/gptq.py"), quantising("gptqmodel",
 			"It quantises one layer at a time. That layer needs the outputs of all calibration samples, and a Hessian per module (0.77 GiB for 14,336 inputs). Long samples and large MoE layers need the most.",
 			"Fewer `bits`: they shrink the result, not the memory for quantising.", "GPTQModel/gptqmodel/quantization/config.py",
@@ -155,7 +155,7 @@ var (
 			"multi_gpu":        step.Paste("python", "model = AutoGPTQForCausalLM.from_pretrained(name, quantize_config, max_memory={0: \"20GiB\", 1: \"20GiB\", \"cpu\": \"60GiB\"})"),
 		},
 		Titles: map[string]string{"lower_batch_size": "Keep the examples in RAM (`cache_examples_on_gpu=False`)", "lower_context": "Use shorter and fewer examples", "cpu_offload": "Keep the model in RAM (no `max_memory`)"},
-		Costs:  layerCosts, Like: []*program.Program{&trainer.DataAside},
+		Costs:  layerCosts, Like: []*program.Program{&parts.DataAside},
 		Cards: []cause.Card{hessian("autogptq", "AutoGPTQ/auto_gptq/quantization/gptq.py"), quantising("autogptq",
 			"It quantises one layer at a time. By default the hidden states of all examples also stay on the GPU: examples x length x width x 2 bytes. The rest of the model is in RAM, unless `max_memory` puts it on the GPU.",
 			"Fewer `bits`: they shrink the result, not the memory for quantising.", "AutoGPTQ/auto_gptq/modeling/_base.py",
@@ -174,7 +174,7 @@ var (
 			"cpu_offload":      step.Paste("python", "model = AutoAWQForCausalLM.from_pretrained(path, device_map=\"cpu\", low_cpu_mem_usage=True, use_cache=False)   # layers visit the GPU one by one"),
 		},
 		Titles: map[string]string{"lower_batch_size": "Set `n_parallel_calib_samples`", "lower_context": "Use fewer and shorter samples", "cpu_offload": "Keep the other layers in RAM"},
-		Costs:  layerCosts, Like: []*program.Program{&trainer.DataAside},
+		Costs:  layerCosts, Like: []*program.Program{&parts.DataAside},
 		Cards: []cause.Card{firstPass, quantising("autoawq",
 			"All calibration samples (by default 128 of up to 512 tokens) go through a layer at once, unless you set `n_parallel_calib_samples`. MoE and wide MLP layers need the most. With `device_map=\"auto\"` (the default from 0.2.7 on) other layers fill the GPU too.",
 			"A smaller `w_bit`: it shrinks the result, not the memory for quantising.", "AutoAWQ/awq/models/base.py",
@@ -193,7 +193,7 @@ var (
 			"use_mmap":         step.Paste("python", "with load_offloaded_model():   # from compressed_tensors.offload\n    model = AutoModelForCausalLM.from_pretrained(name, device_map=\"auto_offload\", offload_folder=\"./offload\")"),
 		},
 		Titles: map[string]string{"lower_batch_size": "Quantise one linear layer at a time", "lower_context": "Use shorter and fewer samples", "cpu_offload": "Load the model in RAM (no `device_map`)", "use_mmap": "Offload the model to disk"},
-		Costs:  layerCosts, Like: []*program.Program{&trainer.DataAside},
+		Costs:  layerCosts, Like: []*program.Program{&parts.DataAside},
 		Cards: []cause.Card{
 			basicPipeline,
 			quantising("llm-compressor",
@@ -201,7 +201,7 @@ var (
 				"Fewer bits in the recipe: they shrink the result, not the memory for quantising.", "llm-compressor/docs/guides/big_models_and_distributed/sequential_onloading.md",
 				"cpu_offload", "lower_batch_size", "lower_context"),
 			{
-				ID: "llm-compressor/ram", Kinds: trainer.RAMGone, Cause: cause.HostMemory, Weight: cause.Strong,
+				ID: "llm-compressor/ram", Kinds: parts.RAMGone, Cause: cause.HostMemory, Weight: cause.Strong,
 				Headline: "ran out of system memory (RAM)",
 				Means:    "The whole 16-bit model is in RAM, 2 GB per billion parameters (70B: 140 GB), and part of it a second time while saving. With several ranks, each loads its own copy by default.",
 				Not:      "A smaller `max_seq_length`: most of the RAM holds weights.",
@@ -225,7 +225,7 @@ var (
 		Costs:  map[string]string{"cpu_offload": "slower, minutes instead of seconds", "lower_batch_size": "more files"},
 		Cards: []cause.Card{
 			{
-				ID: "mergekit/ram", Kinds: trainer.RAMGone, Cause: cause.HostMemory, Weight: cause.Strong,
+				ID: "mergekit/ram", Kinds: parts.RAMGone, Cause: cause.HostMemory, Weight: cause.Strong,
 				Headline: "ran out of system memory (RAM)",
 				Means:    "mergekit holds one tensor of each model plus the output shard, by default 5 billion parameters (10 GB in 16 bit, 20 GB in 32 bit). It reads .bin checkpoints whole, unless you set `--lazy-unpickle`.",
 				Cures:    fixes("use_mmap", "add_swap"), Sources: []string{"mergekit/mergekit/options.py"},

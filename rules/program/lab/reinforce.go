@@ -5,7 +5,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/program/apps/kit"
-	"github.com/oomdoc/oomdoc/rules/program/trainer"
+	"github.com/oomdoc/oomdoc/rules/program/trainer/parts"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
@@ -37,7 +37,7 @@ var (
 			"use_lora":                     say("Its LoRA example: examples/qwen3_vl_4b_geo3k_grpo_lora.sh."),
 			"shard_training":               say("More GPUs: `trainer.n_gpus_per_node`; `worker.rollout.tensor_parallel_size=2` shares vLLM's weights out."),
 		},
-		Like: []*program.Program{&trainer.LanguageModels},
+		Like: []*program.Program{&parts.LanguageModels},
 		Cards: []cause.Card{
 			{
 				ID: "easyr1/vllm-wakes", Said: []string{"cumem_allocator.cpp", "wake_up", "init_cache_engine", "in sleep"}, Kinds: cardFull,
@@ -65,7 +65,7 @@ var (
 			"shard_training":         say("Raise `--tensor-model-parallel-size`. Or leave out `--colocate`: training and rollout then use separate GPUs."),
 		},
 		Titles: map[string]string{"lower_batch_size": "Lower `--max-tokens-per-gpu`"},
-		Like:   []*program.Program{&trainer.LanguageModels},
+		Like:   []*program.Program{&parts.LanguageModels},
 		Cards: []cause.Card{stepOf("slime", "With dynamic batches, samples are packed up to `--max-tokens-per-gpu`; a longer answer goes in alone. With `--colocate`, SGLang shares the GPU with Megatron.",
 			"", "slime/docs/en/get_started/qa.md",
 			"lower_batch_size", "lower_context", "lower_mem_fraction")},
@@ -83,7 +83,7 @@ var (
 			"offload_optimizer": say("In the accelerate file: `offload_optimizer_device: cpu` below `deepspeed_config`."),
 		},
 		Titles: map[string]string{"use_lora": "Freeze most layers (`num_layers_unfrozen`)", "lower_batch_size": "Lower the batch size and `chunk_size`"},
-		Like:   []*program.Program{&trainer.LanguageModels},
+		Like:   []*program.Program{&parts.LanguageModels},
 		Cards: []cause.Card{stepOf("trlx", "trlX generates `chunk_size` answers at a time (default 128) and trains on `batch_size` of them per step, unless `minibatch_size` splits that. With `num_layers_unfrozen=-1` it also keeps a whole second model as the reference.",
 			"", "trlx/trlx/data/configs.py",
 			"lower_batch_size", "use_lora", "lower_context")},

@@ -3,7 +3,7 @@ package lab
 import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/program"
-	"github.com/oomdoc/oomdoc/rules/program/trainer"
+	"github.com/oomdoc/oomdoc/rules/program/trainer/parts"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
@@ -24,7 +24,7 @@ var AutoRound = program.Program{
 	},
 	Titles: map[string]string{"cpu_offload": "Keep features in RAM (low_gpu_mem_usage)", "lower_batch_size": "Tune one sample at a time", "lower_context": "Use shorter samples", "multi_gpu": "Use several GPUs (AutoRound's `device_map`)", "use_lower_quant": "Round without tuning"},
 	Costs:  map[string]string{"cpu_offload": "30 to 100 % slower", "lower_batch_size": "slower", "lower_context": "perhaps some accuracy", "multi_gpu": "the GPUs", "use_lower_quant": "accuracy"},
-	Like:   []*program.Program{&trainer.DataAside},
+	Like:   []*program.Program{&parts.DataAside},
 	Cards: []cause.Card{{
 		ID: "auto-round/block", Kinds: cardFull, If: ours, Among: []string{cause.Fragmentation, cause.BatchTooLarge, cause.ModelTooLarge, cause.OversizedAllocation, cause.Unknown},
 		Headline: "ran out of GPU memory while quantising",
@@ -33,7 +33,7 @@ var AutoRound = program.Program{
 		Cures:    fixes("cpu_offload", "lower_batch_size", "multi_gpu", "lower_context", "use_lower_quant"),
 		Sources:  []string{"auto-round/docs/step_by_step.md", "auto-round/README.md", "https://github.com/intel/auto-round/issues/1211"},
 	}, {
-		ID: "auto-round/ram", Kinds: trainer.RAMGone, Cause: cause.HostMemory, Weight: cause.Strong,
+		ID: "auto-round/ram", Kinds: parts.RAMGone, Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "ran out of system memory (RAM)",
 		Means:    "AutoRound loads the whole 16-bit model into RAM, 2 GB per billion parameters (70B: 140 GB). With `low_gpu_mem_usage` the inputs of a block wait there too: samples x length x width x 2 bytes.",
 		Not:      "A smaller `--bs`: it saves GPU memory.",

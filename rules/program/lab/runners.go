@@ -6,7 +6,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/program/torch/clues"
-	"github.com/oomdoc/oomdoc/rules/program/trainer"
+	"github.com/oomdoc/oomdoc/rules/program/trainer/parts"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
@@ -29,7 +29,7 @@ var (
 		Titles:  map[string]string{"lower_context": "Lower `--max_seq_len` and `--max_batch_size`", "load_in_4bit": "Run a 4-bit model in another program"},
 		Cards: []cause.Card{
 			{
-				ID: "meta-llama/ram", Kinds: trainer.RAMGone, Cause: cause.HostMemory, Weight: cause.Strong,
+				ID: "meta-llama/ram", Kinds: parts.RAMGone, Cause: cause.HostMemory, Weight: cause.Strong,
 				Headline: "ran out of system memory (RAM)",
 				Means:    "Each rank first reads its whole checkpoint file (consolidated.NN.pth) into RAM: 13.5 GB for 7B, 16 GB for 8B, 2 x 13 GB for 13B, 8 x 17 GB for 70B.",
 				Not:      "`--max_seq_len`, `--max_batch_size`: they save GPU memory only.",
@@ -75,7 +75,7 @@ var (
 		Titles: map[string]string{"lower_context": "Lower the cache length", "lower_batch_size": "Read the prompt in smaller chunks", "moe_cpu_offload": "Keep fewer experts on the GPU"},
 		Cards: []cause.Card{
 			{
-				ID: "ktransformers/ram", Kinds: trainer.RAMGone, Cause: cause.HostMemory, Weight: cause.Strong,
+				ID: "ktransformers/ram", Kinds: parts.RAMGone, Cause: cause.HostMemory, Weight: cause.Strong,
 				Headline: "ran out of system memory (RAM)",
 				Means:    "KTransformers keeps the experts in RAM: 382 GB for DeepSeek-R1 or V3 in Q4_K_M. With `USE_NUMA=1` each of two CPU sockets has its own copy, 1 TB in all.",
 				Not:      "A shorter context: it saves GPU memory.",
@@ -98,7 +98,7 @@ var (
 		Titles: map[string]string{"load_in_4bit": "Compress the layers to 4 bit", "lower_batch_size": "Turn off prefetching"},
 		Cards: []cause.Card{
 			{
-				ID: "airllm/split", Kinds: trainer.RAMGone, Cause: cause.HostMemory, Weight: cause.Strong,
+				ID: "airllm/split", Kinds: parts.RAMGone, Cause: cause.HostMemory, Weight: cause.Strong,
 				Headline: "ran out of system memory (RAM)",
 				Means:    "At the first start AirLLM splits the checkpoint into layers. It reads a whole shard into RAM for that, often 5 to 10 GB. Colab's 12 GB can be too little.",
 				Cures: []cause.Cure{
@@ -124,7 +124,7 @@ var (
 		},
 		Titles: map[string]string{"use_smaller_model": "Download a finished export", "add_swap": "Add swap for the export"},
 		Cards: []cause.Card{{
-			ID: "optimum-intel/export", Kinds: append([]fact.Kind{fact.BadAlloc, fact.MmapFailed, fact.CommitLimit, fact.NativeAlloc, fact.SilentDeath}, trainer.RAMGone...), Cause: cause.HostMemory, Weight: cause.Strong,
+			ID: "optimum-intel/export", Kinds: append([]fact.Kind{fact.BadAlloc, fact.MmapFailed, fact.CommitLimit, fact.NativeAlloc, fact.SilentDeath}, parts.RAMGone...), Cause: cause.HostMemory, Weight: cause.Strong,
 			Headline: "ran out of system memory (RAM)",
 			Means:    "An export holds the PyTorch weights, the traced graph and the OpenVINO model in RAM at the same time: several times the size of the checkpoint. Running an exported model takes about the size of its file, more on an integrated GPU.",
 			Not:      "`--weight-format int4` alone: the weights are compressed only after loading.",

@@ -10,6 +10,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/program/apps/kit"
 	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
 	"github.com/oomdoc/oomdoc/rules/program/trainer"
+	"github.com/oomdoc/oomdoc/rules/program/trainer/parts"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
@@ -100,7 +101,7 @@ var (
 		},
 		Titles: map[string]string{"lower_context": "Cut long recordings at pauses", "cpu_offload": "Run it on the CPU"},
 		Costs:  map[string]string{"lower_context": "cuts at pauses may cost a word", "cpu_offload": "many times slower"},
-		Like:   []*program.Program{&trainer.DataAside, &trainer.Speech},
+		Like:   []*program.Program{&parts.DataAside, &trainer.Speech},
 		Cards: []cause.Card{
 			trainOf("funasr", "With `batch_type=token`, `dataset_conf.batch_size` counts frames per GPU (6,000 in finetune.sh). A longer utterance still goes in alone.", "", "FunASR/examples/industrial_data_pretraining/paraformer/finetune.sh", "lower_batch_size"),
 			useOf("funasr", "on a recording", "Attention grows with the square of a segment's length. Without a `vad_model` the whole file is one segment. With it, segments are batched up to `batch_size_s` seconds (default 300).", "", "FunASR/docs/tutorial/README.md", "lower_context", "lower_batch_size", "cpu_offload"),
@@ -118,7 +119,7 @@ var (
 		},
 		Titles: map[string]string{"lower_batch_size": "Lower the pipeline's batch sizes", "lower_context": "Cut the recording", "cpu_offload": "Run it on the CPU"},
 		Costs:  map[string]string{"lower_context": "speakers to match afterwards", "cpu_offload": "many times slower"},
-		Like:   []*program.Program{&trainer.DataAside, &trainer.Speech},
+		Like:   []*program.Program{&parts.DataAside, &trainer.Speech},
 		Cards: []cause.Card{
 			{
 				ID: "pyannote/batch", Kinds: append([]fact.Kind{fact.PythonMemory}, cardFull...), Said: []string{"is probably too large. Try with a smaller value until memory error disappears"}, Cause: cause.BatchTooLarge, Weight: cause.Decisive,
@@ -140,7 +141,7 @@ var (
 				Sources: []string{"pyannote-audio/pyannote/audio/pipelines/segmentation.py", "https://huggingface.co/pyannote/speaker-diarization-3.1"},
 			},
 			{
-				ID: "pyannote/ram", Kinds: trainer.RAMGone, Cause: cause.HostMemory, Weight: cause.Strong,
+				ID: "pyannote/ram", Kinds: parts.RAMGone, Cause: cause.HostMemory, Weight: cause.Strong,
 				Headline: "ran out of system memory (RAM)",
 				Means:    "pyannote reads the whole recording into RAM. Then clustering compares the speakers of every window with every other, which grows with the square of the length.",
 				Not:      "A smaller batch: it saves only GPU memory.",
@@ -207,7 +208,7 @@ var (
 
 // durations is half of the seconds of a batch.
 func durations(c *ledger.Case) []step.Step {
-	half := trainer.Halved(c, "300", "max_duration")
+	half := parts.Halved(c, "300", "max_duration")
 	if own, ok := cures.Typed(c, "--max-duration"); ok && step.Divided(own, 2) > 0 {
 		half = strconv.Itoa(step.Divided(own, 2))
 	}

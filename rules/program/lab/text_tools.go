@@ -10,7 +10,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/program/apps/kit"
 	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
-	"github.com/oomdoc/oomdoc/rules/program/trainer"
+	"github.com/oomdoc/oomdoc/rules/program/trainer/parts"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
@@ -29,10 +29,10 @@ var (
 			"use_smaller_model": say("Use a distilled or base checkpoint, such as `distilroberta-base`, instead of a large one."),
 		},
 		Titles: map[string]string{"lower_num_workers": "Turn off multiprocessing, load lazily"},
-		Like:   []*program.Program{&trainer.LanguageModels},
+		Like:   []*program.Program{&parts.LanguageModels},
 		Cards: []cause.Card{
 			{
-				ID: "simpletransformers/features", Kinds: trainer.RAMGone, Cause: cause.HostMemory, Weight: cause.Strong,
+				ID: "simpletransformers/features", Kinds: parts.RAMGone, Cause: cause.HostMemory, Weight: cause.Strong,
 				Headline: "ran out of system memory (RAM)",
 				Means:    "All texts are turned into features before the first step, and all features stay in RAM. By default one process per CPU core (minus two) does this.",
 				Not:      "A smaller batch size: the features of the whole data set are in RAM.",
@@ -56,7 +56,7 @@ var (
 		Costs:  map[string]string{"stream_dataset": "no probabilities per topic; rare words fall out", "lower_batch_size": "slower; the vectors are the same"},
 		Cards: []cause.Card{
 			{
-				ID: "bertopic/ram", Kinds: trainer.RAMGone, Cause: cause.HostMemory, Weight: cause.Strong,
+				ID: "bertopic/ram", Kinds: parts.RAMGone, Cause: cause.HostMemory, Weight: cause.Strong,
 				Headline: "ran out of system memory (RAM)",
 				Means:    "Three things grow with your documents: UMAP's graph; the table of documents x topics, with `calculate_probabilities=True`; and the word counts, with a column for each word (and each word pair, with `ngram_range=(1, 2)`).",
 				Not:      "A smaller embedding batch size: it saves only GPU memory.",
@@ -83,7 +83,7 @@ var (
 		},
 		Titles: map[string]string{"lower_batch_size": "Lower the batch size (-bs)", "lower_context": "Truncate the texts (-tr)", "mixed_precision": "Train in memory-efficient 16 bit"},
 		Costs:  map[string]string{"lower_context": "what is cut off is not read", "mixed_precision": "slightly less stable"},
-		Like:   []*program.Program{&trainer.LanguageModels},
+		Like:   []*program.Program{&parts.LanguageModels},
 		Cards: []cause.Card{
 			while(saying(anyPhase(trainOf("parlai", "Before training, and after a failed batch, ParlAI runs a dummy batch of the largest size: `-bs` texts of `-tr` tokens. So a size that cannot fit fails at once. After \"skipping batch\" a real batch had failed before.", "Searching your data for a bad sample: the dummy batch is all ones.", "ParlAI/parlai/core/torch_generator_agent.py", "lower_batch_size", "lower_context", "mixed_precision")), "parlai/dummy",
 				"_init_cuda_buffer", "_fake_forward_backward_pass", "init_cuda_buffer", "CUDA OOM: Lower batch size"), "on its test batch of the full size"),
@@ -104,7 +104,7 @@ var (
 			"use_smaller_model": say("Use a base model instead of xlm-roberta-large, and one embedding instead of a stack."),
 		},
 		Titles: map[string]string{"lower_batch_size": "Split the batch (`mini_batch_chunk_size`)", "lower_num_workers": "Do not keep the embeddings"},
-		Like:   []*program.Program{&trainer.LanguageModels},
+		Like:   []*program.Program{&parts.LanguageModels},
 		Cards: []cause.Card{
 			trainOf("flair", "A batch (default 32 in `train()`, 4 in `fine_tune()`) is padded to its longest text and processed at once, unless you set `mini_batch_chunk_size`. `embeddings_storage_mode=\"gpu\"` also keeps all embeddings on the GPU.", "", "flair/flair/trainers/trainer.py", "lower_batch_size", "lower_context", "use_smaller_model"),
 			titled("lower_batch_size", "Lower the batch size", "slower", titled("lower_context", "Split long texts into sentences", "none for most uses", useOf("flair", "while tagging", "By default it processes 32 sentences at a time, padded to the longest. One whole document passed as a single Sentence makes all of them that long.", "", "flair/flair/models/sequence_tagger_model.py", "lower_batch_size", "lower_context"))),
@@ -123,10 +123,10 @@ var (
 			"use_smaller_model": say("Use `en_core_web_sm` or `en_core_web_lg` instead of `en_core_web_trf`."),
 		},
 		Titles: map[string]string{"lower_num_workers": "Use one process", "lower_context": "Split long texts", "empty_cache": "Free finished texts (`memory_zone`)"},
-		Costs:  map[string]string{"lower_context": "none for most uses", "lower_num_workers": "slower"}, Like: []*program.Program{&trainer.DataAside},
+		Costs:  map[string]string{"lower_context": "none for most uses", "lower_num_workers": "slower"}, Like: []*program.Program{&parts.DataAside},
 		Cards: []cause.Card{
 			{
-				ID: "spacy/ram", Kinds: trainer.RAMGone, Cause: cause.HostMemory, Weight: cause.Strong, If: func(c *ledger.Case) bool { return !c.Training() },
+				ID: "spacy/ram", Kinds: parts.RAMGone, Cause: cause.HostMemory, Weight: cause.Strong, If: func(c *ledger.Case) bool { return !c.Training() },
 				Headline: "ran out of system memory (RAM)",
 				Means:    "The parser and entity recogniser take about 1 GB per 100,000 characters of one text, spaCy says. Each process of `n_process` loads its own model. Docs that you collect in a list stay in RAM.",
 				Not:      "A larger `nlp.max_length`: it only switches off the check.",
@@ -147,11 +147,11 @@ var (
 			"mixed_precision":   say("In the jsonnet file: `use_amp: true` in `trainer`."),
 			"lower_num_workers": say("In the jsonnet file: `max_instances_in_memory: 1000, num_workers: 0` in `data_loader`."),
 		},
-		Like: []*program.Program{&trainer.LanguageModels},
+		Like: []*program.Program{&parts.LanguageModels},
 		Cards: []cause.Card{stepOf("allennlp", "A batch is padded to its longest instance. Span models (such as coreference) grow with the square of a document's words, so one long document can be too much even at batch size 1.", "", "allennlp/allennlp/data/samplers/max_tokens_batch_sampler.py", "lower_batch_size", "lower_context", "mixed_precision"),
 			useOf("allennlp", "while evaluating", "A batch is padded to its longest instance. Span models (such as coreference) grow with the square of a document's words, so one long document can be too much even at batch size 1.", "", "allennlp/allennlp/data/samplers/max_tokens_batch_sampler.py", "lower_batch_size", "lower_context"),
 			{
-				ID: "allennlp/ram", Kinds: trainer.RAMGone, Cause: cause.HostMemory, Weight: cause.Strong,
+				ID: "allennlp/ram", Kinds: parts.RAMGone, Cause: cause.HostMemory, Weight: cause.Strong,
 				Headline: "ran out of system memory (RAM)",
 				Means:    "By default the reader keeps every instance of the data set in RAM, as Python objects much larger than the text. Each worker has its own copy.",
 				Not:      "A smaller batch: all instances are read first.",
@@ -171,7 +171,7 @@ var (
 			"lower_num_workers": step.Paste("python", "indexer.index(name=\"part1\", collection=passages[:1000000])   # then part2 with passages[1000000:2000000], and so on"),
 		},
 		Titles: map[string]string{"lower_context": "Shorten the passages (`doc_maxlen`)", "cpu_offload": "Run it on the CPU", "lower_num_workers": "Build several smaller indexes", "use_lower_quant": "Use fewer bits in the index"},
-		Costs:  map[string]string{"lower_context": "what comes after is not searched", "lower_num_workers": "a search in each of them", "cpu_offload": "many times slower"}, Like: []*program.Program{&trainer.DataAside},
+		Costs:  map[string]string{"lower_context": "what comes after is not searched", "lower_num_workers": "a search in each of them", "cpu_offload": "many times slower"}, Like: []*program.Program{&parts.DataAside},
 		Cards: []cause.Card{
 			saying(anyPhase(while(useOf("colbert", "", "Before indexing, k-means clusters a sample of all token vectors on the GPU at once, 128 numbers per token. The sample grows with the collection, not with the batch size.",
 				"A smaller `index_bsize`: the sample does not depend on it.", "ColBERT/colbert/indexing/collection_indexer.py", "cpu_offload", "lower_num_workers", "lower_context"), "in k-means, before indexing")), "colbert/kmeans", "in _train_kmeans", "compute_faiss_kmeans", "in train_kmeans", "_concatenate_and_split_sample"),
@@ -193,7 +193,7 @@ var (
 			"lower_num_workers":      config("num_workers: 0\nbucket_size: 32768"),
 		},
 		Titles: map[string]string{"lower_batch_size": "Lower the batch size and count it in tokens", "lower_context": "Leave out long sentences"},
-		Like:   []*program.Program{&trainer.LanguageModels},
+		Like:   []*program.Program{&parts.LanguageModels},
 		Cards: []cause.Card{
 			saying(while(useOf("opennmt-py", "", "`-batch_size` sentences (30 by default) are translated together, each with `-beam_size` beams (5 by default) and padded to the longest.", "", "OpenNMT-py/onmt/opts.py", "lower_batch_size"), "while translating"), "opennmt-py/translate", "in translate_batch", "onmt_translate"),
 			while(saying(stepOf("opennmt-py", "This is a warning: that batch was skipped, and training goes on. A few do no harm. Many mean that the model does not learn long sentences.", "", "OpenNMT-py/onmt/trainer.py", "lower_batch_size", "lower_context", "mixed_precision"), "opennmt-py/removed", "batch removed"), "on one batch and skipped it"),

@@ -7,6 +7,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/program/apps/kit"
 	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
 	"github.com/oomdoc/oomdoc/rules/program/trainer"
+	"github.com/oomdoc/oomdoc/rules/program/trainer/parts"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
@@ -26,9 +27,9 @@ var (
 			"lower_num_workers":      say("Use `--opts DATA.NUM_WORKERS 2`."),
 		},
 		Costs:    map[string]string{"lower_resolution": "Some accuracy."},
-		Remedies: ways("lower_batch_size", "gradient_checkpointing", "lower_resolution", "use_smaller_model"), Like: []*program.Program{&trainer.Vision},
+		Remedies: ways("lower_batch_size", "gradient_checkpointing", "lower_resolution", "use_smaller_model"), Like: []*program.Program{&parts.Vision},
 		Cards: []cause.Card{{
-			ID: "swin-transformer/cache", Kinds: trainer.RAMGone, Said: []string{"--cache-mode", "global_rank 0 cached"}, Cause: cause.HostMemory, Weight: cause.Strong,
+			ID: "swin-transformer/cache", Kinds: parts.RAMGone, Said: []string{"--cache-mode", "global_rank 0 cached"}, Cause: cause.HostMemory, Weight: cause.Strong,
 			Headline: "ran out of system memory (RAM) while caching the data set",
 			Means:    "`--zip` keeps the images in RAM: with `--cache-mode full` the whole data set in each process, with `part` (the default) one share in each.",
 			Not:      "A smaller batch: the data set is cached before the first one.",
@@ -53,7 +54,7 @@ var (
 			"lower_num_workers": say("Use `--num_workers 2`."),
 		},
 		Costs:    map[string]string{"lower_resolution": "Some accuracy."},
-		Remedies: withoutCheckpoints, Like: []*program.Program{&trainer.Vision},
+		Remedies: withoutCheckpoints, Like: []*program.Program{&parts.Vision},
 		Cards: []cause.Card{paperStep("convnext/step", "The batch size is per GPU, 64 images by default. Training runs in 32 bit unless you set `--use_amp true`.", "", "ConvNeXt/main.py",
 			own("lower_batch_size", "mixed_precision", "lower_resolution")...)},
 	}
@@ -69,7 +70,7 @@ var (
 			"lower_num_workers": say("Use `--num_workers 2`."),
 		},
 		Costs:    map[string]string{"lower_resolution": "Some accuracy."},
-		Remedies: ways("lower_batch_size", "use_smaller_model", "lower_resolution"), Like: []*program.Program{&trainer.Vision},
+		Remedies: ways("lower_batch_size", "use_smaller_model", "lower_resolution"), Like: []*program.Program{&parts.Vision},
 		Cards: []cause.Card{paperStep("mae/step", "Mixed precision is already on. Fine-tuning processes all patches, pre-training only a quarter of them in the encoder. So a batch that fits in pre-training can be too large for fine-tuning.", "", "mae/main_finetune.py",
 			own("lower_batch_size", "use_smaller_model", "lower_resolution")...)},
 	}
@@ -86,7 +87,7 @@ var (
 		},
 		Titles:   map[string]string{"lower_resolution": "Use fewer frames per clip, or smaller ones"},
 		Costs:    map[string]string{"lower_resolution": "Less accuracy."},
-		Remedies: ways("lower_batch_size", "gradient_checkpointing", "lower_resolution"), Like: []*program.Program{&trainer.Vision},
+		Remedies: ways("lower_batch_size", "gradient_checkpointing", "lower_resolution"), Like: []*program.Program{&parts.Vision},
 		Cards: []cause.Card{paperStep("videomae/step", "A clip of 16 frames is 1568 tokens, and each attends to all others. Fine-tuning uses each clip `--num_sample` times (default 2), so `--batch_size 8` means 16 clips.", "", "VideoMAE/run_class_finetuning.py",
 			own("lower_batch_size", "gradient_checkpointing", "lower_resolution")...)},
 	}
@@ -105,7 +106,7 @@ var (
 		},
 		Titles:   map[string]string{"lower_resolution": "Use smaller images", "efficient_attention": "Install xformers", "mixed_precision": "Compute in 16 bit (autocast)"},
 		Costs:    map[string]string{"lower_resolution": "Less detail.", "use_smaller_model": "Some accuracy; weaker features."},
-		Remedies: ways("lower_batch_size", "lower_resolution", "efficient_attention", "use_smaller_model", "mixed_precision"), Like: []*program.Program{&trainer.Vision},
+		Remedies: ways("lower_batch_size", "lower_resolution", "efficient_attention", "use_smaller_model", "mixed_precision"), Like: []*program.Program{&parts.Vision},
 		Cards: notInside([]cause.Card{
 			paperPart("dinov2/attention", []string{"dinov2/layers/attention.py", "q @ k.transpose"}, cause.BatchTooLarge, "ran out of GPU memory in attention",
 				"This code path stores the attention scores of all pairs of patches (batch x heads x tokens squared), which xformers avoids. Twice the image side takes 16 times as much. With gradients on, every layer keeps its own scores.", "", "dinov2/dinov2/layers/attention.py", own("efficient_attention", "lower_resolution", "lower_batch_size")...),
@@ -125,7 +126,7 @@ var (
 			"use_smaller_model":      say("In the YAML: `vit: 'base'` with the base weights."),
 		},
 		Costs:    map[string]string{"lower_resolution": "Some accuracy."},
-		Remedies: ways("gradient_checkpointing", "lower_batch_size", "lower_resolution", "use_smaller_model"), Like: []*program.Program{&trainer.Vision},
+		Remedies: ways("gradient_checkpointing", "lower_batch_size", "lower_resolution", "use_smaller_model"), Like: []*program.Program{&parts.Vision},
 		Cards: notInside([]cause.Card{paperStep("blip/step", "This code trains in 32 bit and has no mixed precision. The batch size is per GPU, and the configs are meant for eight GPUs. Retrieval also keeps a second copy of the model (momentum).", "", "BLIP/configs/caption_coco.yaml", own("gradient_checkpointing", "lower_batch_size", "lower_resolution")...)}),
 	}
 	// MMAction2 is for video, MMPose for joints, MMDetection3D for point clouds.
@@ -138,7 +139,7 @@ var (
 		},
 		Titles: map[string]string{"lower_resolution": "Use fewer frames per clip, or smaller crops", "cpu_offload": "Test the views in parts (max_testing_views)"},
 		Costs:  map[string]string{"lower_resolution": "Less accuracy.", "cpu_offload": "Slower."},
-		Like:   []*program.Program{trainer.MMFamily, &trainer.DataAside, &trainer.Vision},
+		Like:   []*program.Program{trainer.MMFamily, &parts.DataAside, &parts.Vision},
 		Cards: []cause.Card{
 			paperStep("mmaction2/step", "Memory grows with the batch per GPU, the frames of a clip and the image size. The configs are meant for eight GPUs.", "", "mmaction2/configs/recognition/slowfast/slowfast_r50_8xb8-4x16x1-256e_kinetics400-rgb.py", own("lower_batch_size", "lower_resolution", "mixed_precision")...),
 			paperRun("mmaction2/test", cause.BatchTooLarge, "In testing, a 3D model usually takes each video as 30 views (10 clips x 3 crops), all on the GPU at once even at batch size 1. In training, memory depends on batch size, frames and image size.", "", "mmaction2/docs/en/get_started/faq.md", own("cpu_offload", "lower_resolution")...),
@@ -153,7 +154,7 @@ var (
 		Titles:  map[string]string{"lower_resolution": "Use a config with smaller inputs"},
 		Costs:   map[string]string{"lower_resolution": "Joints are less exact."},
 		Sources: program.Sources{"mmpose/demo/topdown_demo_with_mmdet.py": "--bbox-thr --device"},
-		Like:    []*program.Program{trainer.MMFamily, &trainer.DataAside, &trainer.Vision},
+		Like:    []*program.Program{trainer.MMFamily, &parts.DataAside, &parts.Vision},
 		Cards: []cause.Card{
 			paperPart("mmpose/demo", []string{"mmpose/apis/", "topdown_demo_with_mmdet"}, cause.BatchTooLarge, "ran out of GPU memory while finding joints", "A top-down model gets a crop of each person, all people of a frame at once. The detector that finds them is on the GPU too.", "A shorter video: frames are processed one by one.", "mmpose/demo/topdown_demo_with_mmdet.py",
 				cause.Cure{Fix: "lower_batch_size", Title: "Pass fewer people at once (--bbox-thr)", Kind: "text", Text: "Raise `--bbox-thr` (default 0.3) to 0.5 or more. It leaves out doubtful detections.", Cost: "Some people may be missed."},
@@ -175,7 +176,7 @@ var (
 		},
 		Titles:   map[string]string{"use_smaller_model": "Use a narrower decoder and a smaller encoder", "lower_resolution": "Train on crops"},
 		Costs:    map[string]string{"lower_resolution": "Less context in each crop."},
-		Remedies: ways("lower_batch_size", "lower_resolution", "mixed_precision", "use_smaller_model"), Like: []*program.Program{&trainer.Vision},
+		Remedies: ways("lower_batch_size", "lower_resolution", "mixed_precision", "use_smaller_model"), Like: []*program.Program{&parts.Vision},
 		Cards: []cause.Card{
 			paperPart("segmentation-models/decoder", []string{"segmentation_models_pytorch/decoders/", "segmentation_models_pytorch/unet/", "segmentation_models_pytorch/base/modules.py"}, cause.BatchTooLarge, "ran out of GPU memory in the decoder, which works at up to full image size",
 				"The last decoder blocks work at half and full image size, so memory grows with batch x height x width. Training keeps every block's activations; so does validation without `torch.no_grad()`.", "", "segmentation_models.pytorch/segmentation_models_pytorch/decoders/unet/decoder.py", own("lower_batch_size", "lower_resolution", "mixed_precision")...),
@@ -193,7 +194,7 @@ var (
 			"use_smaller_model": say("Use the ade20k-mobilenetv2dilated or ade20k-resnet18dilated config."),
 			"lower_num_workers": say("At the end of your command: `TRAIN.workers 2` (default 16)."),
 		},
-		Remedies: ways("lower_batch_size", "lower_resolution", "use_smaller_model"), Like: []*program.Program{&trainer.Vision},
+		Remedies: ways("lower_batch_size", "lower_resolution", "use_smaller_model"), Like: []*program.Program{&parts.Vision},
 		Cards: []cause.Card{
 			paperStep("mit-semseg/step", "Each step draws the image's short side from `imgSizes`, and the long side goes up to `imgMaxSize` (default 1000). So it can fail at any step, whenever the largest size comes.", "Fewer data loader workers: they use RAM, not GPU memory.", "semantic-segmentation-pytorch/mit_semseg/config/defaults.py", own("lower_batch_size", "lower_resolution", "use_smaller_model")...),
 			paperRun("mit-semseg/eval", cause.BatchTooLarge, "Evaluation keeps the scores of all 150 classes at the original image's size: 6.7 GiB at 3000 x 4000. In training, memory depends on the batch size and `imgSizes`.", "", "semantic-segmentation-pytorch/eval_multipro.py",
@@ -212,7 +213,7 @@ var (
 			"lower_num_workers": say("At the end of your command: `WORKERS 1`."),
 		},
 		Titles:   map[string]string{"lower_batch_size": "Lower the batch size (BATCH_SIZE_PER_GPU)", "lower_resolution": "Train on smaller crops (TRAIN.IMAGE_SIZE)"},
-		Remedies: ways("lower_batch_size", "lower_resolution", "use_smaller_model"), Like: []*program.Program{&trainer.Vision},
+		Remedies: ways("lower_batch_size", "lower_resolution", "use_smaller_model"), Like: []*program.Program{&parts.Vision},
 		Cards: []cause.Card{
 			paperEval("hrnet/validate", "Validation and tests process `TEST.BATCH_SIZE_PER_GPU` images at `TEST.IMAGE_SIZE` (default 2048 x 1024), four times a training crop.", "Smaller training crops: tests have a size of their own.", "HRNet-Semantic-Segmentation/lib/config/default.py",
 				cause.Cure{Fix: "lower_batch_size", If: func(c *ledger.Case) bool { own, _ := cures.Typed(c, "TEST.BATCH_SIZE_PER_GPU"); return own != "1" }, Title: "Validate one image at a time (TEST.BATCH_SIZE_PER_GPU 1)", Kind: "text", Text: "At the end of your command: `TEST.BATCH_SIZE_PER_GPU 1`. For testing, turn off MULTI_SCALE and FLIP_TEST.", Cost: "Slower."},
@@ -276,7 +277,7 @@ var (
 		},
 		Titles:   map[string]string{"half_precision": "Compute in 16 bit (autocast)", "lower_resolution": "Lower the input size (--input-size)"},
 		Costs:    map[string]string{"lower_resolution": "A coarser depth map."},
-		Remedies: ways("lower_resolution", "use_smaller_model", "half_precision", "lower_batch_size"), Like: []*program.Program{&trainer.Vision},
+		Remedies: ways("lower_resolution", "use_smaller_model", "half_precision", "lower_batch_size"), Like: []*program.Program{&parts.Vision},
 		Cards: notInside([]cause.Card{
 			paperStep("depth-anything/step", "Training runs in 32 bit, and vitl has 335 million weights, with gradients and optimizer state on top. An image of 518 x 518 pixels is 1369 patches.", "", "Depth-Anything-V2/metric_depth/train.py", own("lower_batch_size", "use_smaller_model", "lower_resolution")...),
 			paperRun("depth-anything/run", cause.BatchTooLarge, "The image's short side is scaled to `--input-size` (default 518), so a wide image has many patches. Without xformers, attention stores the scores of all pairs of patches.", "A smaller image file of the same shape: it is scaled anyway.", "Depth-Anything-V2/depth_anything_v2/dpt.py", own("lower_resolution", "use_smaller_model", "half_precision")...),
@@ -296,7 +297,7 @@ var (
 		},
 		Titles:   map[string]string{"half_precision": "Compute in 16 bit", "lower_resolution": "Use smaller images (512 x 512)"},
 		Costs:    map[string]string{"lower_resolution": "Fine edges may be lost."},
-		Remedies: ways("lower_batch_size", "half_precision", "lower_resolution", "use_smaller_model"), Like: []*program.Program{&trainer.Vision},
+		Remedies: ways("lower_batch_size", "half_precision", "lower_resolution", "use_smaller_model"), Like: []*program.Program{&parts.Vision},
 		Cards: notInside([]cause.Card{
 			paperStep("birefnet/step", "At 1024 x 1024 its README lists 24 to 38 GB for batch size 2 on each GPU. Smaller GPUs need a smaller image, batch or backbone.", "", "BiRefNet/README.md", own("lower_batch_size", "lower_resolution", "use_smaller_model")...),
 			paperRun("birefnet/run", cause.BatchTooLarge, "One image of 1024 x 1024 needs 4.8 GB in 32 bit and 3.5 GB in 16 bit, its README says. Larger inputs need more. Without `torch.no_grad()` every layer's activations are kept too.", "", "BiRefNet/README.md", own("half_precision", "lower_resolution", "use_smaller_model")...),

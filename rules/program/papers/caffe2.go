@@ -5,6 +5,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/program/trainer"
+	"github.com/oomdoc/oomdoc/rules/program/trainer/parts"
 )
 
 // Programs on Caffe2, which has no line of PyTorch's to change.
@@ -66,5 +67,5 @@ var MMDetection3D = program.Program{
 	},
 	Titles: map[string]string{"lower_batch_size": "Lower the batch size", "lower_resolution": "Use larger voxels or a smaller range"},
 	Costs:  map[string]string{"lower_resolution": "Small or distant objects may be missed."},
-	Like:   []*program.Program{&trainer.SparseConv, &trainer.DataAside, &trainer.Vision},
+	Like:   []*program.Program{&trainer.SparseConv, &parts.DataAside, &parts.Vision},
 }

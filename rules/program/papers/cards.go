@@ -12,7 +12,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
-	"github.com/oomdoc/oomdoc/rules/program/trainer"
+	"github.com/oomdoc/oomdoc/rules/program/trainer/parts"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -44,10 +44,10 @@ func paperStep(id, means, not, source string, list ...cause.Cure) cause.Card {
 			list[i].If = when.Not(cures.Evaluating) // nothing is kept there
 		}
 	}
-	k := trainer.StepCard(id, trainSaid, means, not, source, list...)
+	k := parts.StepCard(id, trainSaid, means, not, source, list...)
 	k.Kinds, k.Means, k.Headline = fromCard, means, "ran out of GPU memory while {doing}[[: this run alone fills the {full} GPU]]"
 	k.Figures = func(c *ledger.Case) map[string]string {
-		out := maps.Clone(trainer.Filled(c))
+		out := maps.Clone(parts.Filled(c))
 		if out["doing"] = "training"; cures.Evaluating(c) {
 			out["doing"] = "evaluating"
 		}
@@ -60,8 +60,8 @@ func paperStep(id, means, not, source string, list ...cause.Cure) cause.Card {
 // for a training that the log does not show, too.
 func paperRun(id, why, means, not, source string, cures ...cause.Cure) cause.Card {
 	return cause.Card{
-		ID: id, Kinds: fromCard, Unsaid: trainSaid, If: func(c *ledger.Case) bool { return trainer.Own(c) && !c.Training() },
-		Cause: why, Weight: cause.Strong, Headline: "ran out of GPU memory[[ ({total})]]", Figures: trainer.Filled,
+		ID: id, Kinds: fromCard, Unsaid: trainSaid, If: func(c *ledger.Case) bool { return parts.Own(c) && !c.Training() },
+		Cause: why, Weight: cause.Strong, Headline: "ran out of GPU memory[[ ({total})]]", Figures: parts.Filled,
 		Means: means,
 		Not:   not, Cures: cures, Sources: []string{source},
 	}
@@ -71,7 +71,7 @@ func paperRun(id, why, means, not, source string, cures ...cause.Cure) cause.Car
 // by itself, where that has settings of its own.
 func paperEval(id, means, not, source string, list ...cause.Cure) cause.Card {
 	return cause.Card{
-		ID: id, Kinds: fromCard, If: when.All(trainer.Own, cures.Evaluating), Cause: cause.BatchTooLarge, Weight: cause.Decisive,
+		ID: id, Kinds: fromCard, If: when.All(parts.Own, cures.Evaluating), Cause: cause.BatchTooLarge, Weight: cause.Decisive,
 		Headline: "ran out of GPU memory while evaluating", Means: means, Not: not, Cures: list, Sources: []string{source},
 	}
 }
@@ -80,7 +80,7 @@ func paperEval(id, means, not, source string, list ...cause.Cure) cause.Card {
 // in training or not.
 func paperPart(id string, said []string, why, headline, means, not, source string, cures ...cause.Cure) cause.Card {
 	return cause.Card{
-		ID: id, Kinds: fromCard, Said: said, If: trainer.Own, Cause: why, Weight: cause.Decisive,
+		ID: id, Kinds: fromCard, Said: said, If: parts.Own, Cause: why, Weight: cause.Decisive,
 		Headline: headline, Means: means, Not: not, Cures: cures, Sources: []string{source},
 	}
 }
@@ -92,7 +92,7 @@ const above = 120
 // cached is a card on pictures that an option keeps in RAM.
 func cached(id string, said []string, option, source string) cause.Card {
 	return cause.Card{
-		ID: id, Kinds: trainer.RAMGone, Said: said, Cause: cause.HostMemory, Weight: cause.Strong,
+		ID: id, Kinds: parts.RAMGone, Said: said, Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "ran out of system memory (RAM) with image caching on",
 		Means:    "`" + option + "` keeps every image of the data set in RAM, uncompressed: about 0.9 MB at 640 x 480 and 1.2 MB at 640 x 640, however small the JPEG is. With several GPUs each process keeps its own copy.",
 		Cures: []cause.Cure{

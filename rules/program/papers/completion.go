@@ -6,7 +6,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
-	"github.com/oomdoc/oomdoc/rules/program/trainer"
+	"github.com/oomdoc/oomdoc/rules/program/trainer/parts"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
@@ -20,7 +20,7 @@ var PoinTr = program.Program{
 		"select_gpu":       say("Pass the GPU as the first argument: for GPU 1 `bash ./scripts/train.sh 1` (or test.sh), then the rest as before. `scripts/train.sh` and `scripts/test.sh` overwrite your own `CUDA_VISIBLE_DEVICES` with it."),
 	},
 	Titles:   map[string]string{"lower_batch_size": "Lower the batch size (total_bs)", "select_gpu": "Or use another GPU: the first argument of the script"},
-	Remedies: ways("lower_batch_size"), Like: []*program.Program{&trainer.DataAside},
+	Remedies: ways("lower_batch_size"), Like: []*program.Program{&parts.DataAside},
 	Cards: []cause.Card{{
 		ID: "pointr/gpu-argument", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(ledger.Crowded, when.Not(ledger.Roomy)), Cause: cause.LeakedProcess, Weight: cause.Strong,
 		Headline: "ran out of GPU memory: others use {others} of the {card} GPU",

@@ -6,7 +6,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/program/torch/clues"
 	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
-	"github.com/oomdoc/oomdoc/rules/program/trainer"
+	"github.com/oomdoc/oomdoc/rules/program/trainer/parts"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -26,7 +26,7 @@ var (
 			"use_smaller_model": say("Use the R_50_FPN config instead of R_101 or X_101."),
 		},
 		Titles:   map[string]string{"lower_batch_size": "Lower the batch size (SOLVER.IMS_PER_BATCH)", "lower_resolution": "Lower the image size (INPUT.MIN_SIZE_TRAIN)"},
-		Remedies: withoutCheckpoints, Like: []*program.Program{&trainer.Vision},
+		Remedies: withoutCheckpoints, Like: []*program.Program{&parts.Vision},
 		Cards: []cause.Card{
 			paperPart("maskrcnn-benchmark/match", []string{"boxlist_iou", "match_targets_to_anchors", "modeling/matcher.py"}, cause.OversizedAllocation, "ran out of GPU memory while matching boxes",
 				"The code compares every anchor of an image with every object in it. That matrix grows with the number of objects, so a single crowded image can be too much.", "", "maskrcnn-benchmark/maskrcnn_benchmark/structures/boxlist_ops.py",
@@ -57,7 +57,7 @@ var (
 			}
 			return ""
 		}},
-		Remedies: ways("lower_batch_size", "lower_resolution", "use_smaller_model"), Like: []*program.Program{&trainer.Vision},
+		Remedies: ways("lower_batch_size", "lower_resolution", "use_smaller_model"), Like: []*program.Program{&parts.Vision},
 		Cards: []cause.Card{paperStep("efficientdet-pytorch/step", "This code trains in 32 bit and has no mixed precision. Each higher `-c` has a larger network and larger images (512 to 1536 pixels), so D4 needs several times the memory of D0.",
 			"Resizing the data set: images are scaled to the size of `-c` anyway.", "Yet-Another-EfficientDet-Pytorch/train.py", append(own("lower_batch_size", "use_smaller_model", "lower_resolution"), cause.Cure{Fix: "bigger_gpu", Title: "Or train on a GPU with more memory", Told: "Free notebooks (Colab, Kaggle) have GPUs with 16 GB.", Cost: "limited time"})...)},
 	}
@@ -73,7 +73,7 @@ var (
 			"lower_resolution":  say("Use a smaller `--model`: the image size comes with it. validate.py has `--img-size`."),
 			"lower_num_workers": say("Add `--workers 2`."),
 		},
-		Remedies: withoutCheckpoints, Like: []*program.Program{&trainer.Vision},
+		Remedies: withoutCheckpoints, Like: []*program.Program{&parts.Vision},
 		Cards: []cause.Card{paperStep("effdet/step", "Memory grows with the batch size per GPU (default 32) and the model's image size (512 for D0, 1536 for D7). Training runs in 32 bit unless you add `--amp`.",
 			"", "efficientdet-pytorch/train.py", own("lower_batch_size", "mixed_precision", "use_smaller_model")...)},
 	}
@@ -89,7 +89,7 @@ var (
 			"lower_num_workers": say("Use `--num_workers 1`."),
 		},
 		Titles:   map[string]string{"lower_resolution": "Lower the input size (--input_res)", "use_smaller_model": "Use a smaller network (--arch)"},
-		Remedies: ways("lower_batch_size", "lower_resolution", "use_smaller_model"), Like: []*program.Program{&trainer.Vision},
+		Remedies: ways("lower_batch_size", "lower_resolution", "use_smaller_model"), Like: []*program.Program{&parts.Vision},
 		Cards: []cause.Card{paperPart("centernet/test", []string{"lib/detectors/", "in demo"}, cause.BatchTooLarge, "ran out of GPU memory while detecting", "Detection takes one image at a time. With `--keep_res` the image keeps its original size; otherwise it is scaled to 512 x 512. `--flip_test` doubles the work. Hourglass needs several times the memory of DLA-34.",
 			"A smaller batch: it is one image.", "CenterNet/src/lib/opts.py",
 			cause.Cure{Fix: "lower_resolution", Title: "Detect on smaller images", Kind: "text", Text: "Leave out `--keep_res` and `--flip_test`, or scale large images down first."},
@@ -109,7 +109,7 @@ var (
 			"lower_num_workers": say("Use `--num_workers 1`."),
 		},
 		Titles:   map[string]string{"use_smaller_model": "Use ResNet-50, and fewer masks per image", "lower_resolution": "Lower the image size (400 pixels)", "lower_batch_size": "Halve the batch size (--batch_size)"},
-		Remedies: ways("lower_batch_size", "lower_resolution", "use_smaller_model"), Like: []*program.Program{&trainer.Vision},
+		Remedies: ways("lower_batch_size", "lower_resolution", "use_smaller_model"), Like: []*program.Program{&parts.Vision},
 		Cards: []cause.Card{
 			paperPart("yolact/masks", []string{"lincomb_mask_loss", "direct_mask_loss"}, cause.BatchTooLarge, "ran out of GPU memory in the mask loss",
 				"The loss makes a mask for each object, up to `masks_to_train` (default 100) per image. Crowded images need the most, so it can fail at any step.", "", "yolact/data/config.py",
@@ -131,7 +131,7 @@ var (
 			"lower_num_workers": say("Use `--n_cpu 1`."),
 		},
 		Titles:   map[string]string{"lower_batch_size": "Compute the batch in more parts (subdivisions)", "lower_resolution": "Lower the image size in the .cfg", "use_smaller_model": "Use YOLOv3-tiny"},
-		Remedies: ways("lower_batch_size", "lower_resolution", "use_smaller_model"), Like: []*program.Program{&trainer.Vision},
+		Remedies: ways("lower_batch_size", "lower_resolution", "use_smaller_model"), Like: []*program.Program{&parts.Vision},
 		Cards: []cause.Card{yolov3Before2021, paperStep("pytorch-yolov3/step", "The GPU processes `batch` / `subdivisions` images of the .cfg at once (default 16 / 1), in 32 bit. With `--multiscale_training` the image size changes every ten batches, so it can fail later than at the first step.",
 			"Fewer data loader workers: they use RAM, not GPU memory.", "PyTorch-YOLOv3/pytorchyolo/train.py", own("lower_batch_size", "lower_resolution", "use_smaller_model")...)},
 	}
@@ -150,7 +150,7 @@ var (
 		Costs:   map[string]string{"lower_batch_size": "Slower."},
 		Useless: clues.Useless(yolov7Single, "this script takes one image at a time", "lower_batch_size"),
 		// Mixed precision is on by itself.
-		Remedies: ways("lower_batch_size", "lower_resolution", "use_smaller_model"), Like: []*program.Program{&trainer.Vision},
+		Remedies: ways("lower_batch_size", "lower_resolution", "use_smaller_model"), Like: []*program.Program{&parts.Vision},
 		Cards: []cause.Card{
 			cached("yolov7/cache", []string{"--cache-images", "Caching images"}, "--cache-images", "yolov7/utils/datasets.py"),
 			paperPart("yolov7/assignment", []string{"find_3_positive", "find_5_positive", "pair_wise_iou", "pair_wise_cls_loss", "compute_loss_ota(", "compute_loss_aux_ota("}, cause.BatchTooLarge, "ran out of GPU memory in the OTA loss, while assigning objects",
@@ -177,7 +177,7 @@ var (
 			"lower_num_workers": say("Use `--workers 2`, and leave out `--cache-ram`."),
 		},
 		Titles:   map[string]string{"lower_batch_size": "Halve the batch size (--batch-size)", "lower_resolution": "Lower the image size (--img-size)", "use_smaller_model": "Use a smaller model (YOLOv6-N or S)"},
-		Remedies: ways("lower_batch_size", "lower_resolution", "use_smaller_model"), Like: []*program.Program{&trainer.Vision},
+		Remedies: ways("lower_batch_size", "lower_resolution", "use_smaller_model"), Like: []*program.Program{&parts.Vision},
 		Cards: []cause.Card{
 			cached("yolov6/cache", []string{"--cache-ram", "Caching images"}, "--cache-ram", "YOLOv6/yolov6/data/datasets.py"),
 			paperPart("yolov6/assignment", []string{"during label assignment", "atss_assigner", "tal_assigner"}, cause.BatchTooLarge, "ran out of GPU memory while assigning objects to anchors",
@@ -198,7 +198,7 @@ var (
 			"lower_num_workers": say("At the end of your command: `-o worker_num=1 TrainReader.use_shared_memory=False`."),
 			"use_smaller_model": say("Use the s or m config instead of l or x, or ResNet-50 instead of ResNet-101."),
 		},
-		Remedies: withoutCheckpoints, Like: []*program.Program{&trainer.Vision},
+		Remedies: withoutCheckpoints, Like: []*program.Program{&parts.Vision},
 		Cards: []cause.Card{paperStep("paddledetection/step", "`TrainReader.batch_size` is per GPU, and most configs are meant for eight GPUs with 32 GB each. Many change the image size from batch to batch (`BatchRandomResize`), so it can fail after some steps, at the largest size.",
 			"", "PaddleDetection/configs/ppyoloe/_base_/ppyoloe_reader.yml", own("lower_batch_size", "mixed_precision", "lower_resolution")...)},
 	}
@@ -214,7 +214,7 @@ var (
 		},
 		Titles:   map[string]string{"lower_resolution": "Use smaller crops, or sliding windows for whole images"},
 		Costs:    map[string]string{"lower_resolution": "Less context around each pixel."},
-		Remedies: ways("lower_batch_size", "lower_resolution", "mixed_precision"), Like: []*program.Program{&trainer.Vision},
+		Remedies: ways("lower_batch_size", "lower_resolution", "mixed_precision"), Like: []*program.Program{&parts.Vision},
 		Cards: []cause.Card{
 			paperPart("paddleseg/slide", []string{"slide_inference"}, cause.OversizedAllocation, "ran out of GPU memory while collecting the windows of one large image", "Windows keep the network's part small, but the scores of the whole image are collected on the GPU: classes x height x width x 4 bytes. So the image itself is too large, not the window.", "A smaller `--crop_size`: the whole image's scores stay as large.", "PaddleSeg/tools/predict.py",
 				cause.Cure{Fix: "lower_resolution", Title: "Cut the image into parts before", Kind: "text", Text: "Save it as parts of some thousand pixels per side with a small overlap, predict each, and join the results.", Cost: "Some scripting."},
@@ -236,7 +236,7 @@ var (
 		},
 		Titles:   map[string]string{"lower_resolution": "Lower the detector's input size", "cpu_offload": "Run the detector on the CPU", "lower_batch_size": "Process one image at a time", "use_smaller_model": "Use smaller models (SwinT, SAM vit_b)"},
 		Useless:  map[string]func(*ledger.Case) string{"use_smaller_model": groundedSmall, "lower_batch_size": oneImage},
-		Remedies: ways("use_smaller_model", "lower_resolution", "cpu_offload", "lower_batch_size"), Like: []*program.Program{&trainer.DataAside, &trainer.Vision},
+		Remedies: ways("use_smaller_model", "lower_resolution", "cpu_offload", "lower_batch_size"), Like: []*program.Program{&parts.DataAside, &parts.Vision},
 		Cards: notInside([]cause.Card{paperPart("grounding-dino/sam", []string{"segment_anything/modeling/image_encoder.py", "sam.predict_torch", "predictor.set_image("}, cause.ModelTooLarge, "ran out of GPU memory in SAM, after the detector", "SAM scales every image to 1024 pixels, so its size does not matter. vit_h has 2.5 GB of weights and needs several GB for an image. The detector and results that a loop keeps are on the GPU too.", "Smaller images: SAM scales them anyway.", "GroundingDINO/groundingdino/util/inference.py",
 			cause.Cure{Fix: "use_smaller_model", Title: "Use SAM's vit_b", Kind: "text", Text: "Load `sam_vit_b_01ec64.pth` with `sam_model_registry[\"vit_b\"]` instead of vit_h.", Cost: "Slightly coarser masks."},
 			cause.Cure{Fix: "cpu_offload"}, cause.Cure{Fix: "lower_batch_size", Title: "Keep nothing on the GPU between images", Kind: "text", Text: "Run it inside `with torch.no_grad():`, and move boxes and masks with `.cpu()` before the next image. With many boxes pass some at a time to `predict_torch`.", Cost: "None."}), paperRun("grounding-dino/run", cause.ModelTooLarge, "Images are scaled to at most 800 x 1333, so their size matters little. What adds up: the detector, SAM if you use it (vit_h: 2.5 GB of weights and several GB per image), and earlier results that a loop keeps on the GPU.",

@@ -5,7 +5,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/program/apps/kit"
-	"github.com/oomdoc/oomdoc/rules/program/trainer"
+	"github.com/oomdoc/oomdoc/rules/program/trainer/parts"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -23,7 +23,7 @@ var RAFT = program.Program{
 	},
 	Titles:   map[string]string{"efficient_attention": "Compute correlations on demand (--alternate_corr)", "lower_resolution": "Use smaller frames"},
 	Costs:    map[string]string{"efficient_attention": "Slower.", "lower_resolution": "Less fine detail."},
-	Remedies: ways("lower_resolution", "efficient_attention", "mixed_precision"), Like: []*program.Program{&trainer.Vision},
+	Remedies: ways("lower_resolution", "efficient_attention", "mixed_precision"), Like: []*program.Program{&parts.Vision},
 	Cards: []cause.Card{
 		paperPart("raft/all-pairs", []string{"CorrBlock(fmap1", "CorrBlock.corr("}, cause.OversizedAllocation, "ran out of GPU memory while comparing all pixels of two frames[[ ({asked} at once)]]",
 			"RAFT compares every pixel of one frame with every pixel of the other, at an eighth of the size: (width x height / 64) squared numbers of 4 bytes. The volume exists twice for a moment, and a pyramid adds a third.",
@@ -45,7 +45,7 @@ var RAFTStereo = program.Program{
 	},
 	Titles:   map[string]string{"efficient_attention": "Compute correlations on demand (--corr_implementation alt)", "lower_resolution": "Use smaller images", "mixed_precision": "Turn on mixed precision"},
 	Costs:    map[string]string{"efficient_attention": "Slower.", "lower_resolution": "Less fine detail.", "mixed_precision": "Hardly any."},
-	Remedies: ways("efficient_attention", "lower_resolution", "mixed_precision"), Like: []*program.Program{&trainer.Vision},
+	Remedies: ways("efficient_attention", "lower_resolution", "mixed_precision"), Like: []*program.Program{&parts.Vision},
 	Cards: []cause.Card{
 		paperPart("raft-stereo/rows", []string{"CorrBlock1D"}, cause.OversizedAllocation, "ran out of GPU memory while comparing the rows of two images[[ ({asked} at once)]]",
 			"Each pixel is compared with its whole row in the other image, at a quarter of the size: height/4 x (width/4) squared numbers of 4 bytes, twice for a moment. So the width matters most.",

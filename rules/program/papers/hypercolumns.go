@@ -8,7 +8,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
-	"github.com/oomdoc/oomdoc/rules/program/trainer"
+	"github.com/oomdoc/oomdoc/rules/program/trainer/parts"
 )
 
 // DatasetGAN trains labels on a GAN's features of each pixel, as do HandsOff and
@@ -17,9 +17,9 @@ var DatasetGAN = program.Program{
 	Name: "datasetgan", Shown: "The label generator", Work: "vision", Edits: "code", Language: "python",
 	Proofs:  []string{"all_feature_maps_train", "datasetGAN_release/", "handsoff/"},
 	Sources: program.Sources{"handsoff/experiments/faces_seg.json": "max_training dim"},
-	Like:    []*program.Program{&trainer.DataAside},
+	Like:    []*program.Program{&parts.DataAside},
 	Cards: []cause.Card{{
-		ID: "datasetgan/features", Kinds: append([]fact.Kind{fact.CPUAlloc, fact.NumpyAlloc, fact.PythonMemory, fact.BadAlloc}, trainer.RAMGone...), Said: []string{"all_feature_maps_train"},
+		ID: "datasetgan/features", Kinds: append([]fact.Kind{fact.CPUAlloc, fact.NumpyAlloc, fact.PythonMemory, fact.BadAlloc}, parts.RAMGone...), Said: []string{"all_feature_maps_train"},
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Figures: hypercolumns,
 		Headline: "ran out of system memory (RAM): it keeps features of every pixel of all training images[[ ({asked})]]",
 		Means:    "The script stores a GAN's features of every pixel of every training image in one 16-bit array. Then `torch.FloatTensor` makes a 32-bit copy of all of it.[[ {which}]]",

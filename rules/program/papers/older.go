@@ -3,7 +3,7 @@ package papers
 import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/program"
-	"github.com/oomdoc/oomdoc/rules/program/trainer"
+	"github.com/oomdoc/oomdoc/rules/program/trainer/parts"
 )
 
 // Repositories whose options bear other names than in their successors, or than
@@ -21,7 +21,7 @@ var (
 		},
 		Titles:   map[string]string{"lower_batch_size": "Lower samples_per_gpu", "lower_context": "Train on fewer frames (num_input_frames)", "lower_resolution": "Train on smaller patches (gt_patch_size)"},
 		Costs:    map[string]string{"lower_context": "It sees fewer frames at once.", "lower_resolution": "Less context."},
-		Remedies: ways("lower_batch_size", "lower_context", "lower_resolution"), Like: []*program.Program{&trainer.DataAside, &trainer.Vision},
+		Remedies: ways("lower_batch_size", "lower_context", "lower_resolution"), Like: []*program.Program{&parts.DataAside, &parts.Vision},
 		Cards: []cause.Card{paperStep("mmediting/step", "Each GPU processes `samples_per_gpu` samples. For a video network each sample has `num_input_frames` frames, whose features stay until the backward pass. BasicVSR also trains its flow network after the first iterations and then needs more.",
 			"", "mmediting/configs/restorers/basicvsr/basicvsr_reds4.py", own("lower_batch_size", "lower_context", "lower_resolution")...)},
 	}
@@ -35,6 +35,6 @@ var (
 			"lower_resolution": say("At the end of your command: `INPUT.SIZE_TRAIN \"[256, 128]\" INPUT.SIZE_TEST \"[256, 128]\"` (sbs configs use 384 x 128)."),
 		},
 		Titles:   map[string]string{"lower_batch_size": "Lower SOLVER.IMS_PER_BATCH", "lower_resolution": "Use smaller images (INPUT.SIZE_TRAIN)"},
-		Remedies: withoutCheckpoints, Like: []*program.Program{&trainer.DataAside, &trainer.Vision},
+		Remedies: withoutCheckpoints, Like: []*program.Program{&parts.DataAside, &parts.Vision},
 	}
 )

@@ -7,7 +7,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
-	"github.com/oomdoc/oomdoc/rules/program/trainer"
+	"github.com/oomdoc/oomdoc/rules/program/trainer/parts"
 )
 
 // GPNN makes images from the patches of one, which it finds by comparing all with
@@ -22,7 +22,7 @@ var GPNN = program.Program{
 	},
 	Titles:   map[string]string{"lower_resolution": "Make a smaller image (--out_size)", "efficient_attention": "Search with FAISS (--faiss)"},
 	Costs:    map[string]string{"lower_resolution": "a smaller image", "efficient_attention": "slightly other matches"},
-	Remedies: ways("lower_resolution", "efficient_attention"), Like: []*program.Program{&trainer.DataAside},
+	Remedies: ways("lower_resolution", "efficient_attention"), Like: []*program.Program{&parts.DataAside},
 	Cards: []cause.Card{{
 		ID: "gpnn/distances", Kinds: fromCard, Said: []string{"compute_distances", "torch.cdist(queries", "in PNN"}, If: ledger.OnCard, Cause: cause.OversizedAllocation, Weight: cause.Decisive, Figures: patches,
 		Headline: "ran out of GPU memory comparing all patches with all patches[[: {asked}]]",

@@ -9,7 +9,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
-	"github.com/oomdoc/oomdoc/rules/program/trainer"
+	"github.com/oomdoc/oomdoc/rules/program/trainer/parts"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
@@ -26,9 +26,9 @@ var NeRFConfig = program.Program{
 	},
 	Titles:   map[string]string{"lower_batch_size": "Use fewer rays per step (num_random_rays)", "lower_resolution": "Sample fewer points on each ray"},
 	Costs:    map[string]string{"lower_batch_size": "noisier steps", "lower_resolution": "detail"},
-	Remedies: ways("lower_batch_size", "lower_resolution"), Like: []*program.Program{&trainer.DataAside},
+	Remedies: ways("lower_batch_size", "lower_resolution"), Like: []*program.Program{&parts.DataAside},
 	Cards: []cause.Card{{
-		ID: "nerf-config/validation", Kinds: fromCard, If: when.All(trainer.Own, cures.Validating), Cause: cause.BatchTooLarge, Weight: cause.Decisive, Figures: chunk,
+		ID: "nerf-config/validation", Kinds: fromCard, If: when.All(parts.Own, cures.Validating), Cause: cause.BatchTooLarge, Weight: cause.Decisive, Figures: chunk,
 		Headline: "ran out of GPU memory while rendering a whole image for validation",
 		Means:    "Training uses a few random rays. Validation renders all pixels of an image, `chunksize` rays at a time, and encodes all points of a chunk in one tensor.[[ {asked} is {rays} rays x {samples} points x 63 values x 4 bytes: `chunksize` is {rays}.]]",
 		Not:      "`num_random_rays`: validation has its own chunk size. Turning gradients off: train_nerf.py already does that.",
@@ -39,7 +39,7 @@ var NeRFConfig = program.Program{
 		},
 		Sources: []string{"nerf-pytorch/train_nerf.py", "nerf-pytorch/nerf/train_utils.py", "nerf-pytorch/config/lego.yml"},
 	}, {
-		ID: "nerf-config/step", Kinds: fromCard, If: when.All(trainer.Own, when.Not(cures.Validating)), Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: trainer.Filled,
+		ID: "nerf-config/step", Kinds: fromCard, If: when.All(parts.Own, when.Not(cures.Validating)), Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: parts.Filled,
 		Headline: "ran out of GPU memory while computing rays",
 		Means:    "A training step computes `num_random_rays` rays x (`num_coarse` + `num_fine`) points and keeps every layer of all of them until the backward pass. Whole images (validation, eval_nerf.py) are rendered in chunks of `chunksize` rays.",
 		Not:      "`chunksize` in a training step: the graph of all chunks is kept.",
@@ -59,7 +59,7 @@ const encoded = 3 + 3*2*10
 // chunk says how many rays the refused tensor is of, where the number fits a
 // power of two and the examples' points on a ray.
 func chunk(c *ledger.Case) map[string]string {
-	out := trainer.Filled(c)
+	out := parts.Filled(c)
 	for _, name := range []string{"rays", "samples", "then", "plain"} {
 		out[name] = ""
 	}

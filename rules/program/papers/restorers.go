@@ -5,7 +5,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/program/apps/kit"
 	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
-	"github.com/oomdoc/oomdoc/rules/program/trainer"
+	"github.com/oomdoc/oomdoc/rules/program/trainer/parts"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -25,7 +25,7 @@ var (
 		},
 		Titles:   map[string]string{"lower_resolution": "Use smaller patches in the later stages (gt_sizes)", "vae_tiling": "Restore in tiles (--tile)"},
 		Costs:    map[string]string{"lower_resolution": "Some quality: the last stages are meant for large patches.", "vae_tiling": "Slower."},
-		Remedies: ways("lower_batch_size", "lower_resolution"), Like: []*program.Program{&trainer.Vision},
+		Remedies: ways("lower_batch_size", "lower_resolution"), Like: []*program.Program{&parts.Vision},
 		Cards: []cause.Card{
 			paperPart("restormer/validate", []string{"in nondist_validation", "model.validation("}, cause.BatchTooLarge, "ran out of GPU memory in validation, which restores whole images", "Training sees patches, but every `val_freq` iterations whole images are restored. Memory grows with their pixels.", "A smaller training patch or batch: validation has neither.", "Restormer/basicsr/train.py",
 				cause.Cure{Fix: "lower_resolution", Title: "Validate on crops", Kind: "text", Text: "In the options file, under `datasets`, `val`: point `dataroot_gt` and `dataroot_lq` to crops of your images, such as 512 x 512.", Cost: "Scores of crops."},
@@ -46,7 +46,7 @@ var (
 		},
 		Titles:   map[string]string{"use_smaller_model": "Use a smaller model", "lower_resolution": "Use a smaller input image", "vae_tiling": "Restore in tiles (--tile)"},
 		Costs:    map[string]string{"vae_tiling": "Slower; seams hardly show.", "lower_resolution": "Less detail."},
-		Remedies: ways("vae_tiling", "lower_resolution", "use_smaller_model"), Like: []*program.Program{&trainer.Vision},
+		Remedies: ways("vae_tiling", "lower_resolution", "use_smaller_model"), Like: []*program.Program{&parts.Vision},
 		Cards: notInside([]cause.Card{paperRun("swinir/whole", cause.BatchTooLarge, "Without `--tile` the whole image is processed at once, with 180 channels at full input size in every layer (60 in the lightweight model). So memory grows with the image's pixels.", "", "SwinIR/main_test_swinir.py", own("vae_tiling", "lower_resolution", "use_smaller_model")...)}),
 	}
 	// KAIR trains SwinIR, VRT, RVRT and USRNet.
@@ -63,7 +63,7 @@ var (
 		},
 		Titles:   map[string]string{"vae_tiling": "Test in smaller tiles with fewer frames (--tile)", "lower_resolution": "Train on smaller patches (H_size)", "lower_batch_size": "Halve the batch size (dataloader_batch_size)"},
 		Costs:    map[string]string{"lower_resolution": "Some quality."},
-		Remedies: ways("lower_batch_size", "gradient_checkpointing", "lower_resolution"), Like: []*program.Program{&trainer.Vision},
+		Remedies: ways("lower_batch_size", "gradient_checkpointing", "lower_resolution"), Like: []*program.Program{&parts.Vision},
 		Cards: []cause.Card{
 			paperPart("kair/validate", []string{"model.test("}, cause.BatchTooLarge, "ran out of GPU memory in a test between training steps", "Training sees patches, but a test (every `checkpoint_test` iterations) processes whole images. Memory grows with their pixels and, for video, frames.", "A smaller training batch or patch: a test has neither.", "KAIR/options/swinir/train_swinir_sr_classical.json",
 				cause.Cure{Fix: "lower_resolution", Title: "Test on smaller images", Kind: "text", Text: "In the JSON, under `datasets`, `test`: point `dataroot_H` (and `dataroot_L`) to crops of your images.", Cost: "Scores of crops."},
@@ -86,7 +86,7 @@ var (
 		},
 		Titles:   map[string]string{"lower_resolution": "Use crops or smaller images (--fineSize, --loadSize)", "use_smaller_model": "Use a narrower generator (--ngf 32)"},
 		Costs:    map[string]string{"lower_resolution": "Less context or detail."},
-		Remedies: ways("lower_resolution", "mixed_precision", "use_smaller_model"), Like: []*program.Program{&trainer.Vision},
+		Remedies: ways("lower_resolution", "mixed_precision", "use_smaller_model"), Like: []*program.Program{&parts.Vision},
 		Cards: []cause.Card{
 			paperStep("pix2pixhd/step", "By default images are scaled to a width of 1024 pixels and processed as a whole, with the discriminators' features on top. That takes 11 GB at 1024 x 512 and 24 GB at 2048 x 1024, its README says.", "", "pix2pixHD/README.md", own("lower_resolution", "mixed_precision", "use_smaller_model")...),
 			paperRun("pix2pixhd/test", cause.BatchTooLarge, "In testing, images are processed as a whole at `--loadSize`. In training, memory depends on `--loadSize`, or on `--fineSize` for crops.", "", "pix2pixHD/options/base_options.py", own("lower_resolution", "use_smaller_model")...),
@@ -105,7 +105,7 @@ var (
 		},
 		Titles:   map[string]string{"lower_resolution": "Train on smaller crops (--crop_size)", "use_smaller_model": "Use a narrower generator (--ngf 32)"},
 		Costs:    map[string]string{"lower_resolution": "Less detail."},
-		Remedies: ways("lower_batch_size", "lower_resolution", "use_smaller_model"), Like: []*program.Program{&trainer.Vision},
+		Remedies: ways("lower_batch_size", "lower_resolution", "use_smaller_model"), Like: []*program.Program{&parts.Vision},
 		Cards: []cause.Card{paperStep("spade/step", "This code trains in 32 bit and has no mixed precision. The label map takes one plane per class (151 for ADE20K, 183 for COCO). Generator, discriminator and VGG features come on top.", "Fewer data loader workers: they use RAM, not GPU memory.", "SPADE/options/base_options.py", own("lower_batch_size", "lower_resolution", "use_smaller_model")...)},
 	}
 	// CUT is contrastive unpaired translation.
@@ -121,7 +121,7 @@ var (
 		},
 		Titles:   map[string]string{"lower_resolution": "Train on smaller crops (--crop_size)", "use_smaller_model": "Train FastCUT, which saves a pass (--CUT_mode)"},
 		Costs:    map[string]string{"lower_resolution": "Less detail."},
-		Remedies: ways("lower_resolution", "use_smaller_model", "lower_batch_size"), Like: []*program.Program{&trainer.Vision},
+		Remedies: ways("lower_resolution", "use_smaller_model", "lower_batch_size"), Like: []*program.Program{&parts.Vision},
 		Cards: []cause.Card{paperStep("cut/step", "Memory grows with the pixels of the crop, and CUT's identity pass about doubles it. Training runs in 32 bit.", "Fewer data loader workers: they use RAM, not GPU memory.", "contrastive-unpaired-translation/models/cut_model.py", own("lower_resolution", "use_smaller_model", "lower_batch_size")...)},
 	}
 	// DALLEPytorch is lucidrains' DALL-E.
@@ -137,7 +137,7 @@ var (
 			"use_smaller_model":      say("Lower `--depth` and `--dim`, or use a VAE with fewer tokens per image: VQGAN f=16 has 256, OpenAI's and VQGAN f=8 have 1024."),
 		},
 		Titles:   map[string]string{"gradient_checkpointing": "Make the network reversible (--reversible)", "efficient_attention": "Use sparse attention in some layers (--attn_types)"},
-		Remedies: ways("lower_batch_size", "gradient_checkpointing", "efficient_attention", "mixed_precision", "use_smaller_model"), Like: []*program.Program{&trainer.Vision},
+		Remedies: ways("lower_batch_size", "gradient_checkpointing", "efficient_attention", "mixed_precision", "use_smaller_model"), Like: []*program.Program{&parts.Vision},
 		Cards: []cause.Card{
 			paperStep("dalle-pytorch/step", "The VAE turns each image into 256 or 1024 tokens. Full attention stores the scores of all pairs in each layer and head. Every layer's activations are kept, unless the network is reversible.", "Smaller image files: the number of tokens stays the same.", "DALLE-pytorch/train_dalle.py", own("gradient_checkpointing", "lower_batch_size", "efficient_attention")...),
 			paperRun("dalle-pytorch/generate", cause.BatchTooLarge, "Generation makes `--batch_size` images at once (default 4). In training, memory depends on batch size, depth and tokens per image.", "", "DALLE-pytorch/generate.py", cause.Cure{Fix: "lower_batch_size", Title: "Lower the batch size to 1 (--batch_size 1)", Kind: "text", Text: "Add `--batch_size 1` to your `generate.py` or `train_dalle.py` command.", Cost: "Slower."}),

@@ -6,7 +6,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/program/torch/clues"
 	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
-	"github.com/oomdoc/oomdoc/rules/program/trainer"
+	"github.com/oomdoc/oomdoc/rules/program/trainer/parts"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
@@ -24,7 +24,7 @@ var (
 		},
 		Titles:   map[string]string{"lower_resolution": "Load fewer or smaller images", "use_smaller_model": "Use a smaller hash table and scene (aabb_scale)", "lower_batch_size": "Use a smaller window and a coarser mesh"},
 		Costs:    map[string]string{"lower_resolution": "Less fine detail.", "use_smaller_model": "Less detail; no far background.", "lower_batch_size": "Coarser."},
-		Remedies: ways("lower_resolution", "close_other_apps", "use_smaller_model", "lower_batch_size"), Like: []*program.Program{&trainer.DataAside},
+		Remedies: ways("lower_resolution", "close_other_apps", "use_smaller_model", "lower_batch_size"), Like: []*program.Program{&parts.DataAside},
 		Cards: []cause.Card{paperRun("instant-ngp/card", cause.BatchTooLarge, "instant-ngp keeps all training images on the GPU, plus the hash table, the occupancy grid (larger with `aabb_scale`) and the window's image. The desktop uses the same GPU.",
 			"", "instant-ngp/src/nerf_loader.cu", own("lower_resolution", "use_smaller_model", "lower_batch_size")...)},
 	}
@@ -41,7 +41,7 @@ var (
 		},
 		Titles:   map[string]string{"cpu_offload": "Keep the images in RAM (no --preload)", "lower_batch_size": "Lower the number of rays per step (--num_rays)", "lower_resolution": "Use smaller images"},
 		Costs:    map[string]string{"lower_resolution": "Less detail.", "cpu_offload": "Slower."},
-		Remedies: ways("cpu_offload", "lower_batch_size", "mixed_precision"), Like: []*program.Program{&trainer.DataAside},
+		Remedies: ways("cpu_offload", "lower_batch_size", "mixed_precision"), Like: []*program.Program{&parts.DataAside},
 		Cards: []cause.Card{
 			paperPart("torch-ngp/preload", []string{"in dataloader", "self.images.to(", "self.images = "}, cause.BatchTooLarge, "ran out of GPU memory while loading all images onto the GPU", "`--preload` (set by `-O`) keeps every image on the GPU: width x height x 8 to 16 bytes each.", "", "torch-ngp/main_nerf.py", own("cpu_offload", "lower_resolution")...),
 			paperEval("torch-ngp/evaluate", "An evaluation renders whole images: with `--cuda_ray` all rays of an image at once, without it `--max_ray_batch` (4096) rays at a time.", "`--num_rays`: it is for training steps only.", "torch-ngp/main_nerf.py",
@@ -69,7 +69,7 @@ var (
 			}
 			return ""
 		}},
-		Remedies: ways("use_smaller_model", "lower_batch_size", "lower_resolution"), Like: []*program.Program{&trainer.DataAside},
+		Remedies: ways("use_smaller_model", "lower_batch_size", "lower_resolution"), Like: []*program.Program{&parts.DataAside},
 		Cards: []cause.Card{
 			paperPart("neuralangelo/mesh", []string{"extract_mesh.py", "neuralangelo/utils/mesh.py"}, cause.BatchTooLarge, "ran out of GPU memory while extracting the mesh", "The mesh is extracted in blocks of `--block_res` cubed on each GPU.", "", "neuralangelo/README.md", cause.Cure{Fix: "lower_batch_size", Title: "Extract in smaller blocks (--block_res)", Kind: "text", Text: "Use `--block_res=64`, then 32 (README: 128).", Cost: "Slower; the same mesh."}, cause.Cure{Fix: "lower_resolution", Title: "Lower the mesh resolution (--resolution)", Kind: "text", Text: "Use `--resolution=1024` instead of 2048.", Cost: "A coarser mesh."}, cause.Cure{Fix: "use_smaller_model", Title: "Train again with a smaller hash grid", Kind: "text", Text: "In a new training: `--model.object.sdf.encoding.hashgrid.dict_size=20`. A trained model keeps its size.", Cost: "A new training; less fine detail."}),
 			paperStep("neuralangelo/step", "The defaults need 24 GB, mostly for the hash grid (2^22 entries x 8 numbers x 16 levels) with gradients and optimizer state. Finer levels are switched on during training, so memory can grow late.", "Smaller training images: each step samples only a few rays.", "neuralangelo/README.md", own("use_smaller_model", "lower_batch_size", "lower_resolution")...),
@@ -86,10 +86,10 @@ var (
 			"cpu_offload":      say("Add `--pipeline.datamanager.train-num-images-to-sample-from 20`. It then loads 20 images at a time instead of all."),
 		},
 		Titles:   map[string]string{"lower_batch_size": "Lower the number of rays (train-num-rays-per-batch)", "cpu_offload": "Load fewer images at a time"},
-		Remedies: ways("lower_batch_size", "cpu_offload"), Like: []*program.Program{&trainer.DataAside},
+		Remedies: ways("lower_batch_size", "cpu_offload"), Like: []*program.Program{&parts.DataAside},
 		Cards: []cause.Card{
 			{
-				ID: "sdfstudio/ram", Kinds: trainer.RAMGone, Cause: cause.HostMemory, Weight: cause.Strong,
+				ID: "sdfstudio/ram", Kinds: parts.RAMGone, Cause: cause.HostMemory, Weight: cause.Strong,
 				Headline: "ran out of system memory (RAM) with its images",
 				Means:    "By default all training images are loaded into RAM before the first step, as 32-bit numbers: width x height x 12 bytes each (24 MB at 1920 x 1080).",
 				Not:      "Fewer rays: they take GPU memory.",
@@ -131,7 +131,7 @@ var (
 				return ""
 			},
 		},
-		Remedies: ways("lower_batch_size", "lower_resolution", "use_smaller_model", "efficient_attention", "cpu_offload"), Like: []*program.Program{&trainer.DataAside},
+		Remedies: ways("lower_batch_size", "lower_resolution", "use_smaller_model", "efficient_attention", "cpu_offload"), Like: []*program.Program{&parts.DataAside},
 		Cards: []cause.Card{
 			paperPart("threestudio/text", []string{"prompt_processors/", "T5EncoderModel"}, cause.ModelTooLarge, "ran out of GPU memory in the text encoder, before training",
 				"Before training, the guidance's text encoder turns the prompt into embeddings, once per prompt. DeepFloyd IF's T5-XXL takes about 15 GB for that, even in 8 bit. The results are kept in .threestudio_cache.", "", "threestudio/README.md",
@@ -154,7 +154,7 @@ var (
 		Titles:   map[string]string{"lower_batch_size": "Lower the number of rays (batch_size)", "lower_resolution": "Render a coarser preview or mesh"},
 		Costs:    map[string]string{"lower_resolution": "Coarser previews or mesh; the model stays the same."},
 		Useless:  clues.Useless(neusStarts, "it failed before the first ray", "lower_batch_size", "lower_resolution"),
-		Remedies: ways("lower_batch_size", "lower_resolution"), Like: []*program.Program{&trainer.DataAside},
+		Remedies: ways("lower_batch_size", "lower_resolution"), Like: []*program.Program{&parts.DataAside},
 		Cards: []cause.Card{
 			paperPart("neus/validate", []string{"in validate_mesh", "in validate_image", "extract_geometry", "extract_fields"}, cause.BatchTooLarge, "ran out of GPU memory while making a preview or mesh", "Previews and meshes are computed in parts, but normals need gradients, which take much more than colours.", "Fewer training images: they are in RAM, not on the GPU.", "NeuS/exp_runner.py", own("lower_resolution", "lower_batch_size")...),
 			paperStep("neus/step", "Memory grows with the rays per step and the samples on each (default 64 + 64). The surface needs second-order gradients. The images are in RAM, not on the GPU.", "Smaller images: each step draws `batch_size` rays from them, whatever their size.", "NeuS/confs/wmask.conf", own("lower_batch_size", "lower_resolution")...),
@@ -173,7 +173,7 @@ var (
 		},
 		Titles:   map[string]string{"use_smaller_model": "Use a coarser final grid (--N_voxel_final)", "lower_batch_size": "Halve the rays per step (--batch_size)", "lower_resolution": "Use smaller images"},
 		Costs:    map[string]string{"use_smaller_model": "Less fine detail.", "lower_resolution": "Less fine detail."},
-		Remedies: ways("lower_batch_size", "use_smaller_model"), Like: []*program.Program{&trainer.DataAside},
+		Remedies: ways("lower_batch_size", "use_smaller_model"), Like: []*program.Program{&parts.DataAside},
 		Cards: []cause.Card{
 			paperPart("tensorf/upsample", []string{"upsample_volume_grid", "up_sampling_VM", "up_sampling_Vector", "updateAlphaMask", "getDenseAlpha"}, cause.ModelTooLarge, "ran out of GPU memory while refining the grid",
 				"At the steps in `upsamp_list` the grid grows, up to `--N_voxel_final` voxels. The optimizer is then created again for the larger grid.", "", "TensoRF/configs/lego.txt", own("use_smaller_model", "lower_batch_size")...),
@@ -191,7 +191,7 @@ var (
 		},
 		Titles:   map[string]string{"lower_batch_size": "Lower the batch size (batch)", "lower_resolution": "Lower train_res, texture_res and the grid"},
 		Costs:    map[string]string{"lower_resolution": "Less detail of surface and texture."},
-		Remedies: ways("lower_batch_size", "lower_resolution"), Like: []*program.Program{&trainer.DataAside},
+		Remedies: ways("lower_batch_size", "lower_resolution"), Like: []*program.Program{&parts.DataAside},
 		Cards: []cause.Card{paperStep("nvdiffrec/step", "Memory grows with `batch` x `train_res` x layers. The configs are made for 32 GB GPUs. The second pass (fixed mesh, 2D textures) can need more than the first.", "", "nvdiffrec/README.md", own("lower_batch_size", "lower_resolution")...)},
 	}
 	// DUSt3R and MASt3R compare pictures in pairs.
@@ -206,10 +206,10 @@ var (
 		},
 		Titles:   map[string]string{"lower_batch_size": "Make fewer pairs (scene_graph)", "cpu_offload": "Align on the CPU", "lower_resolution": "Use smaller images (224)"},
 		Costs:    map[string]string{"lower_batch_size": "Images far apart in the order are not compared.", "cpu_offload": "Much slower.", "lower_resolution": "Less detail."},
-		Remedies: ways("lower_batch_size", "lower_resolution", "cpu_offload"), Like: []*program.Program{&trainer.DataAside},
+		Remedies: ways("lower_batch_size", "lower_resolution", "cpu_offload"), Like: []*program.Program{&parts.DataAside},
 		Cards: []cause.Card{
 			{
-				ID: "dust3r/ram", Kinds: trainer.RAMGone, Cause: cause.HostMemory, Weight: cause.Strong,
+				ID: "dust3r/ram", Kinds: parts.RAMGone, Cause: cause.HostMemory, Weight: cause.Strong,
 				Headline: "ran out of system memory (RAM) with the results of all pairs",
 				Means:    "The results of all pairs are collected in RAM before the alignment. N images make N x (N - 1) pairs with a complete scene graph (200 images: 39,800), each with points and images of both sides.",
 				Not:      "A smaller batch size: it saves only GPU memory.",
@@ -236,7 +236,7 @@ var (
 		},
 		Titles:   map[string]string{"lower_batch_size": "Make fewer pairs (scene graph)", "lower_resolution": "Use fewer or smaller images", "cpu_offload": "Align with coarser anchors (subsample=16)"},
 		Costs:    map[string]string{"lower_batch_size": "Images far apart are not compared.", "cpu_offload": "A less exact alignment.", "lower_resolution": "Less detail."},
-		Remedies: ways("lower_batch_size", "cpu_offload", "lower_resolution"), Like: []*program.Program{&trainer.DataAside},
+		Remedies: ways("lower_batch_size", "cpu_offload", "lower_resolution"), Like: []*program.Program{&parts.DataAside},
 		Cards: []cause.Card{
 			paperPart("mast3r/align", []string{"mast3r/cloud_opt/", "sparse_global_alignment", "sparse_scene_optimizer"}, cause.BatchTooLarge, "ran out of GPU memory while aligning the images", "The optimizer holds the matches of all pairs on the GPU. A complete graph of N images has N x (N - 1) pairs. Pairs computed so far stay in the cache folder, so a new run continues from there.", "", "mast3r/mast3r/cloud_opt/sparse_ga.py", own("lower_batch_size", "cpu_offload", "lower_resolution")...),
 			paperRun("mast3r/run", cause.BatchTooLarge, "The network processes one pair at a time and matches dense features of both images. The alignment after it holds the matches of all pairs.", "", "mast3r/mast3r/demo.py", own("lower_resolution", "lower_batch_size")...),
@@ -255,7 +255,7 @@ var (
 		},
 		Titles:   map[string]string{"inference_mode": "Run without gradients, in 16 bit", "lower_batch_size": "Use fewer images per call", "lower_resolution": "Use smaller images", "cpu_offload": "Compute one head after another"},
 		Costs:    map[string]string{"lower_batch_size": "Less overlap between parts.", "lower_resolution": "Less detail.", "cpu_offload": "Several calls instead of one."},
-		Remedies: ways("inference_mode", "lower_batch_size", "cpu_offload", "lower_resolution"), Like: []*program.Program{&trainer.DataAside},
+		Remedies: ways("inference_mode", "lower_batch_size", "cpu_offload", "lower_resolution"), Like: []*program.Program{&parts.DataAside},
 		Cards: []cause.Card{
 			paperStep("vggt/step", "All images of a sequence attend to each other, and training keeps every layer's activations.", "", "vggt/vggt/models/aggregator.py", cause.Cure{Fix: "lower_batch_size", Title: "Lower the images per GPU", Kind: "text", Text: "In the training YAML, use fewer images per GPU and more accumulation steps.", Cost: "Slower."}, cause.Cure{Fix: "lower_resolution"}, cause.Cure{Fix: "bigger_gpu"}),
 			paperRun("vggt/run", cause.BatchTooLarge, "All images are processed at once, about 0.2 GB each in 16 bit without gradients. Gradients may be on by mistake: `with torch.no_grad() and torch.cuda.amp.autocast(...)`, as in its README, enters only autocast. That takes several times as much.",
@@ -274,7 +274,7 @@ var (
 		},
 		Titles:   map[string]string{"lower_context": "Reserve fewer keyframes (--buffer)", "lower_batch_size": "Use a smaller window", "lower_resolution": "Use smaller images"},
 		Costs:    map[string]string{"lower_context": "Long sequences stop if the buffer is full.", "lower_resolution": "Less accuracy.", "lower_batch_size": "Less accuracy."},
-		Remedies: ways("lower_context", "lower_resolution", "lower_batch_size"), Like: []*program.Program{&trainer.DataAside},
+		Remedies: ways("lower_context", "lower_resolution", "lower_batch_size"), Like: []*program.Program{&parts.DataAside},
 		Cards: []cause.Card{
 			paperPart("droid-slam/backend", []string{"droid_backend.py", "droid.terminate(", "in terminate"}, cause.BatchTooLarge, "could not fit the final adjustment over all keyframes on the GPU", "After the last frame, bundle adjustment optimises all keyframes together, with edges between all that see the same place. That takes more memory than tracking.", "", "DROID-SLAM/droid_slam/droid_backend.py",
 				cause.Cure{Fix: "lower_context", Title: "Use fewer keyframes and edges", Kind: "text", Text: "Use `--stride 6 --keyframe_thresh 6 --backend_thresh 16` (default 3, 4 and 22).", Cost: "Less accuracy."}, cause.Cure{Fix: "lower_batch_size", Title: "Run it on a second GPU (--backend_device)", Kind: "text", Text: "Use `--backend_device cuda:1`, if you have a second GPU (newer versions).", Cost: "None."}, cause.Cure{Fix: "lower_resolution"}),

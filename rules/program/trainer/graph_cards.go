@@ -1,7 +1,7 @@
 package trainer
 
 import (
-	"github.com/oomdoc/oomdoc/rules/program/trainer/kit"
+	"github.com/oomdoc/oomdoc/rules/program/trainer/parts"
 	"slices"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -12,7 +12,7 @@ import (
 
 // edges says how many edges a refused tensor is for, with 64 channels of 32 bit.
 func edges(c *ledger.Case) map[string]string {
-	out := filled(c)
+	out := parts.Filled(c)
 	out["edges"], out["unused"] = "", ""
 	if n := ledger.Requested(c) / 256; n >= 200_000 && n < 10_000_000_000 {
 		out["edges"] = ledger.Thousands(tidy(n))
@@ -34,7 +34,7 @@ var pygCards = []cause.Card{
 	{
 		ID: "pyg/scatter-index", Kinds: []fact.Kind{fact.TorchAlloc}, Said: scattered,
 		If:    func(c *ledger.Case) bool { return ledger.NeverFits(c) != "" || ledger.AbsurdSize(c) },
-		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Headline: "asked for {asked}: probably one index is far too large", Figures: filled,
+		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Headline: "asked for {asked}: probably one index is far too large", Figures: parts.Filled,
 		Means: "scatter allocates as many rows as the LARGEST number in `index` plus one. {asked} on a {total} GPU means that an index holds a wrong value, or an ID that was never renumbered (a hash, a database key, an uninitialised value).",
 		Not:   "Another GPU, allocator settings: the size comes from a number in your data.",
 		Cures: []cause.Cure{
@@ -45,7 +45,7 @@ var pygCards = []cause.Card{
 		Sources: []string{"https://github.com/rusty1s/pytorch_scatter/issues/84", "pytorch_scatter/torch_scatter/utils/gen.py"}, Solved: 1,
 	},
 	{
-		ID: "pyg/message", Kinds: refused, Said: slices.Concat([]string{"message_passing.py", "in propagate", "in __lift__", "in _lift", "_collect", "gat_conv.py", "torch_geometric/nn/conv"}, scattered[:1]),
+		ID: "pyg/message", Kinds: parts.Refused, Said: slices.Concat([]string{"message_passing.py", "in propagate", "in __lift__", "in _lift", "_collect", "gat_conv.py", "torch_geometric/nn/conv"}, scattered[:1]),
 		If: when.All(func(c *ledger.Case) bool { return ledger.OnCard(c) && !ledger.Crowded(c) && !ledger.Roomy(c) }, func(c *ledger.Case) bool {
 			return ledger.NeverFits(c) == "" || ledger.Requested(c) < 4*c.Total.Bytes && !c.Near(scattered...)
 		}), Cause: cause.BatchTooLarge, Weight: cause.Strong,
@@ -53,8 +53,8 @@ var pygCards = []cause.Card{
 		Means: "A layer computes a message for EVERY edge (edges x channels x 4 bytes), and training keeps it for the backward pass[[: {asked} would be {edges} edges with 64 channels]]. If one whole graph is passed per step, there is no batch size to lower.",
 		Not:   "`DataLoader` with a smaller batch_size, if you have one graph: it batches graphs, not nodes.",
 		Cures: []cause.Cure{
-			{Fix: "inference_mode", If: kit.Evaluates, Title: "Evaluate layer by layer in batches, or on the CPU", Told: "The whole graph goes through at once here. The OGB and PyG examples have `model.inference(x, loader)` with `NeighborLoader(num_neighbors=[-1])`. If RAM allows, it is simpler on the CPU:", Kind: "python", Text: "model.cpu(); data = data.cpu()\nwith torch.no_grad():\n    out = model(data.x, data.adj_t)   # your own call; then model.cuda() again", Cost: "Slower; same result."},
-			{Fix: "lower_batch_size", If: when.Not(kit.Evaluates), Title: "Train on sampled neighbours (NeighborLoader)"},
+			{Fix: "inference_mode", If: parts.Evaluates, Title: "Evaluate layer by layer in batches, or on the CPU", Told: "The whole graph goes through at once here. The OGB and PyG examples have `model.inference(x, loader)` with `NeighborLoader(num_neighbors=[-1])`. If RAM allows, it is simpler on the CPU:", Kind: "python", Text: "model.cpu(); data = data.cpu()\nwith torch.no_grad():\n    out = model(data.x, data.adj_t)   # your own call; then model.cuda() again", Cost: "Slower; same result."},
+			{Fix: "lower_batch_size", If: when.Not(parts.Evaluates), Title: "Train on sampled neighbours (NeighborLoader)"},
 			{Fix: "efficient_attention", Title: "Use a sparse adjacency matrix", If: func(c *ledger.Case) bool { return !c.Near("gat_conv.py") }, Told: "GCN, SAGE and GIN then multiply by it and store no messages (needs torch-sparse or a recent PyG):", Kind: "python", Text: "import torch_geometric.transforms as T\n\ndata = T.ToSparseTensor()(data)   # then model(data.x, data.adj_t)", Cost: "None; not for edge features."},
 			narrower,
 		},
@@ -64,8 +64,8 @@ var pygCards = []cause.Card{
 
 var dglCards = []cause.Card{
 	{
-		ID: "dgl/message", Kinds: append([]fact.Kind{fact.CPUAlloc}, refused...), Said: []string{"dgl/core.py", "in update_all", "in apply_edges", "dgl/nn/pytorch", "dgl/ops/"},
-		If: ownCard, Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of memory: it computes a message for every edge", Figures: edges,
+		ID: "dgl/message", Kinds: append([]fact.Kind{fact.CPUAlloc}, parts.Refused...), Said: []string{"dgl/core.py", "in update_all", "in apply_edges", "dgl/nn/pytorch", "dgl/ops/"},
+		If: parts.Own, Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of memory: it computes a message for every edge", Figures: edges,
 		Means: "A message function computes values for every edge: edges x channels x 4 bytes[[. {asked} would be {edges} edges with 64 channels]]. Training keeps them for each layer. If the full graph is passed per step, there is no batch size to lower.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size"},

@@ -4,6 +4,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/trainer/parts"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -15,16 +16,16 @@ var Torchtune = program.Program{
 	Work:     "text-training", Edits: "flags", Language: "python",
 	Sources: program.Sources{"torchtune/recipes/configs/llama3_1/8B_full_single_device.yaml": "batch_size gradient_accumulation_steps enable_activation_checkpointing enable_activation_offloading tokenizer.max_seq_len optimizer_in_bwd", "torchtune/README.md": "--nproc_per_node --config"},
 	Proofs:  []string{"-packages/torchtune/", "torchtune/", "tune run full_", "tune run lora_", "tune run qat_", "tune run --n", "tune run knowledge_", "tune run generate", "tune run eleuther_"},
-	Steps: spelling{
-		"lower_batch_size":       config("batch_size: 1\ngradient_accumulation_steps: 8   # 1 with optimizer_in_bwd: True"),
-		"lower_context":          say("Add `tokenizer.max_seq_len=2048` to your `tune run` command. The default, null, allows samples of any length."),
-		"gradient_checkpointing": config("enable_activation_checkpointing: True\nenable_activation_offloading: True   # with it, saves more, slower"),
-		"optimizer_8bit":         config("optimizer:\n  _component_: bitsandbytes.optim.PagedAdamW8bit\n  lr: 2e-5"),
-		"offload_optimizer":      config("fsdp_cpu_offload: True   # distributed recipes"),
-		"shard_training":         say("Several GPUs: `tune run --nproc_per_node 4 full_finetune_distributed --config` with its config. One GPU: the single_device recipe with PagedAdamW8bit and `optimizer_in_bwd: True`."),
-		"use_lora":               say("Run the recipe `lora_finetune_single_device` with a config that ends in `_qlora_single_device`."),
+	Steps: parts.Spelling{
+		"lower_batch_size":       parts.Config("batch_size: 1\ngradient_accumulation_steps: 8   # 1 with optimizer_in_bwd: True"),
+		"lower_context":          parts.Say("Add `tokenizer.max_seq_len=2048` to your `tune run` command. The default, null, allows samples of any length."),
+		"gradient_checkpointing": parts.Config("enable_activation_checkpointing: True\nenable_activation_offloading: True   # with it, saves more, slower"),
+		"optimizer_8bit":         parts.Config("optimizer:\n  _component_: bitsandbytes.optim.PagedAdamW8bit\n  lr: 2e-5"),
+		"offload_optimizer":      parts.Config("fsdp_cpu_offload: True   # distributed recipes"),
+		"shard_training":         parts.Say("Several GPUs: `tune run --nproc_per_node 4 full_finetune_distributed --config` with its config. One GPU: the single_device recipe with PagedAdamW8bit and `optimizer_in_bwd: True`."),
+		"use_lora":               parts.Say("Run the recipe `lora_finetune_single_device` with a config that ends in `_qlora_single_device`."),
 	},
-	Like:  []*program.Program{&LanguageModels},
+	Like:  []*program.Program{&parts.LanguageModels},
 	Cards: torchtuneCards,
 }
 
@@ -34,16 +35,16 @@ var Swift = program.Program{
 	Work: "text-training", Edits: "flags", Language: "python",
 	Sources: program.Sources{"ms-swift/docs/source_en/Instruction/Command-line-parameters.md": "--per_device_train_batch_size --gradient_accumulation_steps --max_length --gradient_checkpointing --vit_gradient_checkpointing --deepspeed --quant_method --quant_bits --use_liger_kernel --attn_impl --padding_free --truncation_strategy --tuner_type --train_type NPROC_PER_NODE CUDA_VISIBLE_DEVICES MAX_PIXELS VIDEO_MAX_PIXELS FPS_MAX_FRAMES --freeze_vit --max_pixels --eval_strategy --split_dataset_ratio --per_device_eval_batch_size"},
 	Proofs:  []string{"swift/llm/", "swift/trainers/", "swift/cli/", "ms-swift/", "[INFO:swift]", "[ERROR:swift]"},
-	Steps: spelling{
-		"lower_batch_size":       say("Add `--per_device_train_batch_size 1 --gradient_accumulation_steps 16` to `swift sft`."),
-		"lower_context":          say("Add `--max_length 2048`: longer samples are dropped or cut (`--truncation_strategy`). For vision models fewer pixels save more: `MAX_PIXELS=1003520` before the command (Qwen-VL), `--max_pixels 1003520` (others)."),
-		"gradient_checkpointing": say("Keep `--gradient_checkpointing true`, the default. If you train the vision part (`--freeze_vit false`), add `--vit_gradient_checkpointing true`."),
-		"lower_resolution":       say("Qwen2-VL and 2.5-VL: put `MAX_PIXELS=1003520` before the command (video: `VIDEO_MAX_PIXELS=50176 FPS_MAX_FRAMES=12`). Other models: add `--max_pixels 1003520`."),
-		"shard_training":         say("Add `--deepspeed zero3` and set `NPROC_PER_NODE` to the number of GPUs. On one GPU: `--deepspeed zero2_offload`."),
-		"offload_optimizer":      say("Add `--deepspeed zero3_offload`."),
-		"load_in_4bit":           say("Add `--quant_method bnb --quant_bits 4`."),
-		"multi_gpu":              say("Show it several GPUs, such as `CUDA_VISIBLE_DEVICES=0,1` without NPROC_PER_NODE: it then splits the layers over them."),
-		"use_lora":               say("Train with LoRA (`--tuner_type lora`, in older releases `--train_type lora`) and `--quant_method bnb --quant_bits 4`."),
+	Steps: parts.Spelling{
+		"lower_batch_size":       parts.Say("Add `--per_device_train_batch_size 1 --gradient_accumulation_steps 16` to `swift sft`."),
+		"lower_context":          parts.Say("Add `--max_length 2048`: longer samples are dropped or cut (`--truncation_strategy`). For vision models fewer pixels save more: `MAX_PIXELS=1003520` before the command (Qwen-VL), `--max_pixels 1003520` (others)."),
+		"gradient_checkpointing": parts.Say("Keep `--gradient_checkpointing true`, the default. If you train the vision part (`--freeze_vit false`), add `--vit_gradient_checkpointing true`."),
+		"lower_resolution":       parts.Say("Qwen2-VL and 2.5-VL: put `MAX_PIXELS=1003520` before the command (video: `VIDEO_MAX_PIXELS=50176 FPS_MAX_FRAMES=12`). Other models: add `--max_pixels 1003520`."),
+		"shard_training":         parts.Say("Add `--deepspeed zero3` and set `NPROC_PER_NODE` to the number of GPUs. On one GPU: `--deepspeed zero2_offload`."),
+		"offload_optimizer":      parts.Say("Add `--deepspeed zero3_offload`."),
+		"load_in_4bit":           parts.Say("Add `--quant_method bnb --quant_bits 4`."),
+		"multi_gpu":              parts.Say("Show it several GPUs, such as `CUDA_VISIBLE_DEVICES=0,1` without NPROC_PER_NODE: it then splits the layers over them."),
+		"use_lora":               parts.Say("Train with LoRA (`--tuner_type lora`, in older releases `--train_type lora`) and `--quant_method bnb --quant_bits 4`."),
 	},
 	Titles: map[string]string{"lower_resolution": "Lower the pixels of each image (MAX_PIXELS)", "lower_context": "Shorten the samples (--max_length)"},
 	Remedies: map[string][]cause.Remedy{cause.ModelTooLarge: {
@@ -54,7 +55,7 @@ var Swift = program.Program{
 		{Fix: "offload_optimizer", Fit: cause.MayHelp, If: when.Not(swiftAdapts)},
 		{Fix: "close_other_apps", Fit: cause.MayHelp, If: when.Not(ledger.FillsCard)},
 	}},
-	Like:  []*program.Program{&LanguageModels},
+	Like:  []*program.Program{&parts.LanguageModels},
 	Cards: swiftCards,
 }
 
@@ -74,19 +75,19 @@ var Megatron = program.Program{
 		"Megatron-LM/megatron/core/model_parallel_config.py":          "--tensor-model-parallel-size --pipeline-model-parallel-size --context-parallel-size --sequence-parallel",
 	},
 	Proofs: []string{"megatron/core/", "megatron/training/", "Megatron-LM/", "megatron/legacy/"},
-	Steps: spelling{
-		"lower_batch_size":       say("Set `--micro-batch-size 1`. The global batch size stays the same."),
-		"lower_context":          say("Split long sequences over GPUs with `--context-parallel-size 2`, or lower `--seq-length`."),
-		"gradient_checkpointing": say("Add `--recompute-granularity full --recompute-method uniform --recompute-num-layers 1` (least memory), or `--recompute-activations` (cheaper, saves less)."),
-		"shard_training":         say("Double `--tensor-model-parallel-size` (within one machine, with `--sequence-parallel`) or `--pipeline-model-parallel-size`, and add `--use-distributed-optimizer`."),
-		"offload_optimizer":      say("Add `--optimizer-cpu-offload` (it needs `--use-precision-aware-optimizer` and `--use-distributed-optimizer`)."),
+	Steps: parts.Spelling{
+		"lower_batch_size":       parts.Say("Set `--micro-batch-size 1`. The global batch size stays the same."),
+		"lower_context":          parts.Say("Split long sequences over GPUs with `--context-parallel-size 2`, or lower `--seq-length`."),
+		"gradient_checkpointing": parts.Say("Add `--recompute-granularity full --recompute-method uniform --recompute-num-layers 1` (least memory), or `--recompute-activations` (cheaper, saves less)."),
+		"shard_training":         parts.Say("Double `--tensor-model-parallel-size` (within one machine, with `--sequence-parallel`) or `--pipeline-model-parallel-size`, and add `--use-distributed-optimizer`."),
+		"offload_optimizer":      parts.Say("Add `--optimizer-cpu-offload` (it needs `--use-precision-aware-optimizer` and `--use-distributed-optimizer`)."),
 	},
 	Remedies: map[string][]cause.Remedy{
 		cause.ModelTooLarge:         {{Fix: "shard_training", Fit: cause.Cures}, {Fix: "offload_optimizer", Fit: cause.MayHelp}, {Fix: "use_smaller_model", Fit: cause.LastResort}},
 		cause.TrainingStateTooLarge: {{Fix: "shard_training", Fit: cause.Cures}, {Fix: "offload_optimizer", Fit: cause.Helps}, {Fix: "gradient_checkpointing", Fit: cause.LastResort}},
 		cause.BatchTooLarge:         {{Fix: "lower_batch_size", Fit: cause.Cures}, {Fix: "gradient_checkpointing", Fit: cause.Cures}, {Fix: "lower_context", Fit: cause.Helps}, {Fix: "shard_training", Fit: cause.MayHelp}},
 	},
-	Like:  []*program.Program{&LanguageModels},
+	Like:  []*program.Program{&parts.LanguageModels},
 	Cards: megatronCards,
 }
 
@@ -99,14 +100,14 @@ var ColossalAI = program.Program{
 		"ColossalAI/applications/ColossalChat/examples/training_scripts/train_sft.py": "--batch_size --max_len --grad_checkpoint --lora_config --microbatch_size",
 	},
 	Proofs: []string{"colossalai/", "ColossalAI/", "coati/"},
-	Steps: spelling{
-		"lower_batch_size":       say("Add `--batch_size 1` to your script (ColossalChat's train_sft.py: default 4)."),
-		"lower_context":          say("Halve `--max_len` of your script."),
-		"gradient_checkpointing": say("Add `--grad_checkpoint`, or call `model.gradient_checkpointing_enable()` before the booster."),
+	Steps: parts.Spelling{
+		"lower_batch_size":       parts.Say("Add `--batch_size 1` to your script (ColossalChat's train_sft.py: default 4)."),
+		"lower_context":          parts.Say("Halve `--max_len` of your script."),
+		"gradient_checkpointing": parts.Say("Add `--grad_checkpoint`, or call `model.gradient_checkpointing_enable()` before the booster."),
 		"shard_training":         step.Paste("python", "plugin = GeminiPlugin(precision=\"bf16\", placement_policy=\"static\", shard_param_frac=1.0,\n                      offload_optim_frac=1.0, offload_param_frac=1.0)   # lower the fractions while it fits"),
 		"offload_optimizer":      step.Paste("python", "plugin = LowLevelZeroPlugin(stage=2, precision=\"bf16\", cpu_offload=True)"),
 	},
-	Like:  []*program.Program{&LanguageModels},
+	Like:  []*program.Program{&parts.LanguageModels},
 	Cards: colossalCards,
 }
 
@@ -120,7 +121,7 @@ var SentenceTransformers = program.Program{
 		cause.BatchTooLarge: embedWork, cause.ContextTooLong: embedWork, cause.OversizedAllocation: embedWork,
 		cause.ModelTooLarge: {{Fix: "half_precision", Fit: cause.Cures}, {Fix: "lower_batch_size", Fit: cause.Helps}, {Fix: "use_smaller_model", Fit: cause.Helps}, {Fix: "lower_context", Fit: cause.Helps}},
 	},
-	Steps: spelling{
+	Steps: parts.Spelling{
 		"lower_batch_size": func(c *ledger.Case) []step.Step {
 			if c.Training() {
 				return []step.Step{{Kind: "python", Text: "args = SentenceTransformerTrainingArguments(output_dir=\"out\", per_device_train_batch_size=16, fp16=True)\nloss = CachedMultipleNegativesRankingLoss(model, mini_batch_size=16)   # keeps a large batch of negatives"}}
@@ -150,15 +151,15 @@ var FlagEmbedding = program.Program{
 	Remedies: map[string][]cause.Remedy{
 		cause.BatchTooLarge: embedWork, cause.ContextTooLong: embedWork, cause.OversizedAllocation: embedWork,
 	},
-	Steps: spelling{
+	Steps: parts.Spelling{
 		"lower_batch_size": func(c *ledger.Case) []step.Step {
 			if c.Training() {
 				return []step.Step{{Kind: "text", Text: "Lower `--train_group_size` (default 8 passages per query) and `--per_device_train_batch_size`, and add `--gradient_checkpointing`."}}
 			}
 			return []step.Step{{Kind: "python", Text: "vectors = model.encode(texts, batch_size=16, max_length=512)   # default batch 256"}}
 		},
-		"lower_context":  say("Training: `--query_max_len 64 --passage_max_len 256`. Encoding: `max_length=512`."),
-		"half_precision": say("Training: `--fp16`. Encoding: pass `use_fp16=True` to the model."),
+		"lower_context":  parts.Say("Training: `--query_max_len 64 --passage_max_len 256`. Encoding: `max_length=512`."),
+		"half_precision": parts.Say("Training: `--fp16`. Encoding: pass `use_fp16=True` to the model."),
 	},
 	Titles: map[string]string{"lower_context": "Shorten queries and passages"},
 	Cards:  flagCards,

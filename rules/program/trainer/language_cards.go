@@ -2,7 +2,7 @@ package trainer
 
 import (
 	"fmt"
-	"github.com/oomdoc/oomdoc/rules/program/trainer/kit"
+	"github.com/oomdoc/oomdoc/rules/program/trainer/parts"
 
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -21,7 +21,7 @@ var trainedLength = []string{"max_seq_length", "max_length", "seq_length", "max_
 // textFigures are batch and length of the log with their halves, what the model
 // takes, and how many tokens the piece that was refused is as 32-bit logits.
 func textFigures(c *ledger.Case) map[string]string {
-	out := map[string]string{"tokens128": "", "tokens152": "", "zero2": map[bool]string{true: "ZeRO-2 splits gradients and Adam's state over the GPUs, but keeps all weights on each."}[!inGemini(c)], "w16": "", "full": "", "length": "", "shorter": halved(c, "2048", trainedLength...), "others": map[bool]string{true: c.Others.String()}[c.Others.Bytes >= units.GiB]}
+	out := map[string]string{"tokens128": "", "tokens152": "", "zero2": map[bool]string{true: "ZeRO-2 splits gradients and Adam's state over the GPUs, but keeps all weights on each."}[!inGemini(c)], "w16": "", "full": "", "length": "", "shorter": parts.Halved(c, "2048", trainedLength...), "others": map[bool]string{true: c.Others.String()}[c.Others.Bytes >= units.GiB]}
 	s, _ := c.Setting(trainedLength...)
 	out["length"] = s.Value
 	if c.Model != nil && c.Model.Parameters > 0 {
@@ -51,14 +51,14 @@ func notOne(c *ledger.Case) bool { return ledger.IntSetting(c, step.BatchSetting
 
 // textStep is a step of a language model that did not fit, in a trainer's words.
 func textStep(id string, said []string, means, not, source string, cures ...cause.Cure) cause.Card {
-	k := stepCard(id, said, means, not, source, cures...)
+	k := parts.StepCard(id, said, means, not, source, cures...)
 	k.Headline, k.Figures = "ran out of memory in a training step", textFigures
 	return k
 }
 
 var torchtuneCards = []cause.Card{
 	{
-		ID: "torchtune/optimizer", Kinds: refused, Said: []string{"torch/optim/adam", "exp_avg_sq", "optimizer.step()"}, If: when.All(ownCard, kit.Shows("full_finetune", "_optimizer.step", "exp_avg")), Figures: textFigures,
+		ID: "torchtune/optimizer", Kinds: parts.Refused, Said: []string{"torch/optim/adam", "exp_avg_sq", "optimizer.step()"}, If: when.All(parts.Own, parts.Shows("full_finetune", "_optimizer.step", "exp_avg")), Figures: textFigures,
 		Cause: cause.TrainingStateTooLarge, Weight: cause.Decisive, Headline: "ran out of GPU memory when the optimizer made its state, in the first step",
 		Means: "AdamW keeps two numbers for every weight, beside weights and gradients: 8 bytes in all in bf16, 16 in 32 bit. For 8 billion parameters that is 64 GB or more. Batch and sample length do not change it.",
 		Not:   "A smaller batch or shorter samples: the optimizer's state stays as large.",
@@ -79,8 +79,8 @@ var torchtuneCards = []cause.Card{
 
 var swiftCards = []cause.Card{
 	{
-		ID: "ms-swift/pixels", Kinds: refused, Said: []string{"vision_tower", "in get_image_features", "visual(pixel_values", "self.visual(", "pixel_values_videos", "in get_video_features"},
-		If: ownCard, Cause: cause.OversizedAllocation, Weight: cause.Strong, Headline: "ran out of memory in the vision part of the model: probably the images are too large",
+		ID: "ms-swift/pixels", Kinds: parts.Refused, Said: []string{"vision_tower", "in get_image_features", "visual(pixel_values", "self.visual(", "pixel_values_videos", "in get_video_features"},
+		If: parts.Own, Cause: cause.OversizedAllocation, Weight: cause.Strong, Headline: "ran out of memory in the vision part of the model: probably the images are too large",
 		Means: "Images are split into patches, and attention over them grows with the square of their number. By default Qwen2-VL and 2.5-VL accept images of up to 12.8 million pixels (16384 x 28 x 28).",
 		Cures: []cause.Cure{
 			{Fix: "lower_resolution", Title: "Limit the pixels of each image (MAX_PIXELS)", Told: "Run this before your command; it allows about a million pixels per image (the last two are for video). For other models than Qwen-VL add `--max_pixels 1003520` instead.", Kind: "env", Text: "export MAX_PIXELS=1003520 VIDEO_MAX_PIXELS=50176 FPS_MAX_FRAMES=12", Cost: "Small print becomes unreadable."},
@@ -113,7 +113,7 @@ var swiftCards = []cause.Card{
 
 var megatronCards = []cause.Card{
 	{
-		ID: "megatron/buffers", Kinds: refused, Said: []string{"param_and_grad_buffer.py", "distrib_optimizer.py", "_allocate_grad_buffers", "core/optimizer/", "optimizer_param_scheduler"},
+		ID: "megatron/buffers", Kinds: parts.Refused, Said: []string{"param_and_grad_buffer.py", "distrib_optimizer.py", "_allocate_grad_buffers", "core/optimizer/", "optimizer_param_scheduler"},
 		If: func(c *ledger.Case) bool { return !ledger.Crowded(c) }, Cause: cause.TrainingStateTooLarge, Weight: cause.Strong, Figures: textFigures, Headline: "ran out of memory for gradients and optimizer state",
 		Means: "It failed in the gradient or optimizer buffers. Weights, gradients and optimizer take 18 bytes per parameter on a GPU. With the distributed optimizer it is 6 bytes, plus 12 divided by the data-parallel size. Tensor x pipeline parallel size decides how many parameters each GPU holds.",
 		Cures: []cause.Cure{
@@ -142,7 +142,7 @@ var inGemini = cures.Near("gemini_mgr.py", "zero/gemini", "chunk/manager", "init
 
 var colossalCards = []cause.Card{
 	{
-		ID: "colossalai/placement", Kinds: refused, Said: []string{"gemini_mgr.py", "zero/gemini", "chunk/manager", "init_chunk", "gemini_ddp.py", "low_level_optim.py", "zero/sharded_optim", "strategies/colossalai.py"},
+		ID: "colossalai/placement", Kinds: parts.Refused, Said: []string{"gemini_mgr.py", "zero/gemini", "chunk/manager", "init_chunk", "gemini_ddp.py", "low_level_optim.py", "zero/sharded_optim", "strategies/colossalai.py"},
 		If: func(c *ledger.Case) bool { return !ledger.Crowded(c) }, Cause: cause.TrainingStateTooLarge, Weight: cause.Strong, Figures: textFigures, Headline: "ran out of memory in the plugin that places weights and optimizer state",
 		Means: "Full training takes about 16 bytes per parameter in all[[, {full} for {model}]].[[ {zero2}]] Without offload nothing goes to RAM.",
 		Cures: []cause.Cure{

@@ -1,7 +1,7 @@
 package trainer
 
 import (
-	"github.com/oomdoc/oomdoc/rules/program/trainer/kit"
+	"github.com/oomdoc/oomdoc/rules/program/trainer/parts"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/units"
@@ -28,7 +28,7 @@ var wordTables = []struct {
 
 // tableFigures say which word table was refused.
 func tableFigures(c *ledger.Case) map[string]string {
-	out := filled(c)
+	out := parts.Filled(c)
 	out["table"] = ""
 	for _, t := range wordTables {
 		for _, size := range [...]int64{4, 2} {
@@ -67,7 +67,7 @@ func whoHolds(c *ledger.Case) []step.Step {
 
 // encoded is how many texts the reader encodes at once.
 func encoded(c *ledger.Case) map[string]string {
-	switch n := number(c, "batch_size"); n {
+	switch n := parts.Number(c, "batch_size"); n {
 	case 0:
 		return map[string]string{"many": "32 texts by default"}
 	case 1:
@@ -79,11 +79,11 @@ func encoded(c *ledger.Case) map[string]string {
 
 var embedCards = []cause.Card{
 	{
-		ID: "sentence-transformers/evaluation", Kinds: refused, Said: []string{"InformationRetrievalEvaluator", "sentence_transformers/evaluation/", "in cos_sim", "sentence_transformers/util.py", "semantic_search"},
+		ID: "sentence-transformers/evaluation", Kinds: parts.Refused, Said: []string{"InformationRetrievalEvaluator", "sentence_transformers/evaluation/", "in cos_sim", "sentence_transformers/util.py", "semantic_search"},
 		If: func(c *ledger.Case) bool {
 			return !ledger.Crowded(c) && !c.Limit.Has() && c.Near("InformationRetrievalEvaluator", "semantic_search", "in cos_sim")
 		}, Cause: cause.OversizedAllocation, Weight: cause.Decisive,
-		Headline: "ran out of memory while comparing queries with the corpus", Figures: filled,
+		Headline: "ran out of memory while comparing queries with the corpus", Figures: parts.Filled,
 		Means: "It compares all queries with a block of the corpus at once: queries x `corpus_chunk_size` x 4 bytes. The default block is 50,000 for the evaluator, 500,000 for `semantic_search`; 100,000 queries x 50,000 take 18.6 GiB.",
 		Not:   "A smaller training batch, LoRA: training does not make this matrix.",
 		Cures: []cause.Cure{
@@ -94,7 +94,7 @@ var embedCards = []cause.Card{
 		Sources: []string{"sentence-transformers/sentence_transformers/evaluation/InformationRetrievalEvaluator.py", "sentence-transformers/sentence_transformers/util.py"},
 	},
 	{
-		ID: "sentence-transformers/card-taken", Kinds: refused, If: func(c *ledger.Case) bool { return ledger.Crowded(c) && !c.Training() },
+		ID: "sentence-transformers/card-taken", Kinds: parts.Refused, If: func(c *ledger.Case) bool { return ledger.Crowded(c) && !c.Training() },
 		Cause: cause.LeakedProcess, Weight: cause.Strong, Figures: tableFigures,
 		Headline: "had too little room on a GPU that other programs use too",
 		Means:    "Other programs hold {others} of the GPU, this one {mine}.[[ {table}]] Often that is the language model of the same setup: Ollama, llama.cpp and vLLM keep GPU memory while they run. It can also be an earlier run or a notebook.",
@@ -107,14 +107,14 @@ var embedCards = []cause.Card{
 		Sources: []string{"sentence-transformers/sentence_transformers/sentence_transformer/model.py", "haystack/haystack/utils/device.py", "https://github.com/ollama/ollama/blob/main/docs/faq.mdx"},
 	},
 	{
-		ID: "sentence-transformers/encode", Kinds: refused, Said: []string{"in encode", "in encode_multi_process", "in predict", "in rank"},
-		If: func(c *ledger.Case) bool { return ownCard(c) && !c.Training() }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		ID: "sentence-transformers/encode", Kinds: parts.Refused, Said: []string{"in encode", "in encode_multi_process", "in predict", "in rank"},
+		If: func(c *ledger.Case) bool { return parts.Own(c) && !c.Training() }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory while encoding texts", Figures: encoded,
 		Means: "`encode()` starts with the longest texts and pads each batch[[ ({many})]] to its longest one. Models that read 8,192 tokens (BGE-M3, jina, gte) need far more memory for long texts than models with 512.",
 		Not:   "Splitting the list of texts: each batch stays as large.",
 		Later: "If memory grows from call to call: keep results as NumPy (the default), without `convert_to_tensor=True`.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", If: when.Not(one("batch_size")), Title: "Lower the batch size (batch_size)", Told: "If 4 fails, try 1. `predict` and `rank` take it too.", Kind: "python", Text: "vectors = model.encode(texts, batch_size=4)", Cost: "A little slower."},
+			{Fix: "lower_batch_size", If: when.Not(parts.One("batch_size")), Title: "Lower the batch size (batch_size)", Told: "If 4 fails, try 1. `predict` and `rank` take it too.", Kind: "python", Text: "vectors = model.encode(texts, batch_size=4)", Cost: "A little slower."},
 			{Fix: "lower_context", Title: "Shorten the texts (max_seq_length)", Told: "Or split long texts into passages first, which usually improves search.", Kind: "python", Text: "model.max_seq_length = 512", Cost: "Later text is not in the vector."},
 			{Fix: "half_precision", Title: "Load the model in 16 bit", Kind: "python", Text: "model = SentenceTransformer(name, model_kwargs={\"torch_dtype\": \"float16\"})   # name: as in your call; or model.half()", Cost: "Hardly any quality."},
 		},
@@ -131,28 +131,28 @@ var embedCards = []cause.Card{
 // passages are the figures of a step, with a length that passages have.
 func passages(c *ledger.Case) map[string]string {
 	out := textFigures(c)
-	out["shorter"] = halved(c, "256", "passage_max_len", "max_len", fact.OptionLength)
+	out["shorter"] = parts.Halved(c, "256", "passage_max_len", "max_len", fact.OptionLength)
 	return out
 }
 
 var flagCards = []cause.Card{
 	{
-		ID: "flagembedding/encode", Kinds: refused, Said: []string{"FlagEmbedding/inference", "FlagEmbedding/flag_models.py", "FlagEmbedding/bge_m3.py", "in encode", "in compute_score"},
-		If: func(c *ledger.Case) bool { return ownCard(c) && !c.Training() }, Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: filled,
+		ID: "flagembedding/encode", Kinds: parts.Refused, Said: []string{"FlagEmbedding/inference", "FlagEmbedding/flag_models.py", "FlagEmbedding/bge_m3.py", "in encode", "in compute_score"},
+		If: func(c *ledger.Case) bool { return parts.Own(c) && !c.Training() }, Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: parts.Filled,
 		Headline: "ran out of GPU memory while encoding texts",
 		Means:    "A batch is padded to its longest text, and attention grows with the square of that length. BGE-M3 reads up to 8,192 tokens. The default batch of 256 is meant for short texts.",
 		Not:      "Splitting the list of texts: each batch stays as large.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", If: when.Not(one("batch_size")), Title: "Lower the batch size (batch_size)", Steps: func(c *ledger.Case) []step.Step {
-				return []step.Step{{Kind: "python", Text: "model.encode(texts, batch_size=" + halfOf(c, 16, "batch_size") + ")   # your own call; halve it again, down to 1"}}
+			{Fix: "lower_batch_size", If: when.Not(parts.One("batch_size")), Title: "Lower the batch size (batch_size)", Steps: func(c *ledger.Case) []step.Step {
+				return []step.Step{{Kind: "python", Text: "model.encode(texts, batch_size=" + parts.HalfOf(c, 16, "batch_size") + ")   # your own call; halve it again, down to 1"}}
 			}, Cost: "A little slower; same vectors."},
 			{Fix: "lower_context", Title: "Shorten the texts (max_length)", Told: "Split long texts into passages of about 500 tokens first, which usually improves search. Or pass:", Kind: "python", Text: "model.encode(texts, max_length=1024)   # rerankers: compute_score(pairs, max_length=512)", Cost: "Later text is not in the vector."},
-			{Fix: "half_precision", If: when.Not(kit.Shows("use_fp16=True")), Title: "Load the model in 16 bit (use_fp16=True)", Kind: "text", Text: "Pass `use_fp16=True` where you make the model.", Cost: "Hardly any quality."},
-			freeOthers,
+			{Fix: "half_precision", If: when.Not(parts.Shows("use_fp16=True")), Title: "Load the model in 16 bit (use_fp16=True)", Kind: "text", Text: "Pass `use_fp16=True` where you make the model.", Cost: "Hardly any quality."},
+			parts.FreeOthers,
 		},
 		Sources: []string{"FlagEmbedding/FlagEmbedding/inference/embedder/encoder_only/m3.py"},
 	},
-	withFigures(passages, textStep("flagembedding/group", []string{"FlagEmbedding/finetune", "FlagEmbedding/abc/finetune", "FlagEmbedding.finetune", "reranker"},
+	parts.WithFigures(passages, textStep("flagembedding/group", []string{"FlagEmbedding/finetune", "FlagEmbedding/abc/finetune", "FlagEmbedding.finetune", "reranker"},
 		"Each query comes with `--train_group_size` passages (default 8): a batch of 4 encodes 32 passages, of `--passage_max_len` tokens (rerankers: `--max_len`). Weights, gradients and Adam take 16 bytes per parameter beside that.",
 		"`--query_max_len` alone: passages take most of the memory.", "FlagEmbedding/FlagEmbedding/abc/finetune/embedder/AbsArguments.py",
 		cause.Cure{Fix: "optimizer_8bit", If: cures.Near("exp_avg_sq", "torch/optim/adam"), Title: "Use the 8-bit optimizer", Told: "It failed when Adam made its state. That needs bitsandbytes, and a quarter of the state:", Kind: "config", Text: "--optim adamw_bnb_8bit", Cost: "Hardly any quality."},

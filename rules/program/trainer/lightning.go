@@ -6,6 +6,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/program/torch/operation"
+	"github.com/oomdoc/oomdoc/rules/program/trainer/parts"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
@@ -30,7 +31,7 @@ func generates(c *ledger.Case) bool { return c.Near(generatingWords...) }
 
 var lightningCards = []cause.Card{
 	{
-		ID: "lightning/sanity-check", Kinds: refused, Said: []string{"run_sanity_check", "Sanity Checking", "Validation sanity check"}, Unsaid: generatingWords, If: ownCard,
+		ID: "lightning/sanity-check", Kinds: parts.Refused, Said: []string{"run_sanity_check", "Sanity Checking", "Validation sanity check"}, Unsaid: generatingWords, If: parts.Own,
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory in the sanity check, before the first training step",
 		Means:    "Lightning runs a few validation batches before training. Often validation uses larger images or a larger batch than training, or the model in 32 bit is too large by itself. Training usually needs even more, for gradients and optimizer state.",
@@ -43,7 +44,7 @@ var lightningCards = []cause.Card{
 		Sources: []string{"pytorch-lightning/src/lightning/pytorch/trainer/trainer.py"},
 	},
 	{
-		ID: "lightning/validation-generates", Kinds: refused, Said: []string{"run_sanity_check", "in validation_step", "evaluation_loop.py", "in _generative_step", "in run_evaluation", "in test_step"}, If: when.All(ownCard, generates),
+		ID: "lightning/validation-generates", Kinds: parts.Refused, Said: []string{"run_sanity_check", "in validation_step", "evaluation_loop.py", "in _generative_step", "in run_evaluation", "in test_step"}, If: when.All(parts.Own, generates),
 		Cause: cause.BatchTooLarge, Weight: cause.Decisive,
 		Headline: "ran out of memory in validation, while generating text",
 		Means:    "Validation generates text here. Each beam of each sample keeps its own KV cache, so memory grows with evaluation batch size x beams x length. The training batch size does not matter.",
@@ -56,7 +57,7 @@ var lightningCards = []cause.Card{
 		Sources: []string{"transformers/examples/legacy/seq2seq/finetune.py", "transformers/src/transformers/generation/utils.py", "pytorch-lightning/src/lightning/pytorch/trainer/trainer.py"},
 	},
 	{
-		ID: "lightning/validation-outputs", Kinds: refused, Said: []string{"in validation_step", "validation_epoch_end", "on_validation_epoch_end", "validation_step_outputs", "evaluation_loop.py"}, Unsaid: generatingWords, If: ownCard,
+		ID: "lightning/validation-outputs", Kinds: parts.Refused, Said: []string{"in validation_step", "validation_epoch_end", "on_validation_epoch_end", "validation_step_outputs", "evaluation_loop.py"}, Unsaid: generatingWords, If: parts.Own,
 		Cause: cause.RetainedMemory, Weight: cause.Good,
 		Headline: "ran out of memory in validation",
 		Means:    "If it fails at the first validation batch, that batch or its images are too large. If memory grows from batch to batch, tensors that `validation_step` returns or appends stay on the GPU until the epoch ends.",
@@ -69,7 +70,7 @@ var lightningCards = []cause.Card{
 		Sources: []string{"pytorch-lightning/src/lightning/pytorch/loops/evaluation_loop.py"},
 	},
 	{
-		ID: "lightning/train-step", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"training"}, Said: []string{"in training_step", "optimizer_closure", "_run_optimization", "training_epoch_loop.py"}, If: when.All(ownCard, when.Not(operation.Apart)),
+		ID: "lightning/train-step", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"training"}, Said: []string{"in training_step", "optimizer_closure", "_run_optimization", "training_epoch_loop.py"}, If: when.All(parts.Own, when.Not(operation.Apart)),
 		Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory in a training step",
 		Means:    "The batch did not fit beside weights, gradients and optimizer state. If it fails at the first step, batch or model are too large. If it fails after many steps, look for one very large sample, or outputs and losses kept in a list.",

@@ -1,7 +1,7 @@
 package trainer
 
 import (
-	"github.com/oomdoc/oomdoc/rules/program/trainer/kit"
+	"github.com/oomdoc/oomdoc/rules/program/trainer/parts"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,7 +22,7 @@ const anchorsOf1024 = 196_416
 // bytes a pair, and what that means in objects of a picture.
 func compared(bytes int64) func(c *ledger.Case) map[string]string {
 	return func(c *ledger.Case) map[string]string {
-		out := filled(c)
+		out := parts.Filled(c)
 		out["pairs"], out["boxes"], out["onhost"] = "", "", ""
 		pairs := ledger.Requested(c) / bytes
 		if pairs < 20_000_000 || ledger.NeverFits(c) != "" && pairs > 1<<40 {
@@ -100,34 +100,34 @@ const (
 var mmdetCards = []cause.Card{
 	{
 		ID: "mmdet/assign-dynamic", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"dynamic_soft_label_assigner", "sim_ota_assigner", "task_aligned_assigner.py"},
-		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Headline: "ran out of memory while matching predictions to the objects of one image", Figures: filled,
+		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Headline: "ran out of memory while matching predictions to the objects of one image", Figures: parts.Filled,
 		Means: "The assigner builds several cost matrices of all candidates x all objects of one image. {asked} usually means an image with very many objects. This assigner has no setting that moves it to the CPU.[[ Something outside this program also holds {outside}.]]",
 		Not:   "`gpu_assign_thr`: only MaxIoUAssigner and ApproxMaxIoUAssigner use it.",
 		Cures: []cause.Cure{
-			freeOthers, fewerBoxes,
+			parts.FreeOthers, fewerBoxes,
 			{Fix: "lower_batch_size", Title: "Lower the batch size: it leaves more room for the matrix"},
 			{Fix: "fix_shape", Title: "Drop the smallest boxes (FilterAnnotations)", Kind: "config", Text: "dict(type='FilterAnnotations', min_gt_bbox_wh=(8, 8)),   # in train_pipeline, after Resize", Cost: "Such objects are not learned."},
 		},
 		Sources: []string{"mmdetection/mmdet/models/task_modules/assigners/dynamic_soft_label_assigner.py", "https://github.com/open-mmlab/mmdetection/issues/9616"},
 	},
 	{
-		ID: "mmdet/assign", Kinds: refused, Said: []string{"max_iou_assigner", "approx_max_iou_assigner", "iou2d_calculator", "bbox_overlaps"},
+		ID: "mmdet/assign", Kinds: parts.Refused, Said: []string{"max_iou_assigner", "approx_max_iou_assigner", "iou2d_calculator", "bbox_overlaps"},
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Headline: "ran out of memory while matching anchors to the objects of one image", Figures: compared(8),
 		Means: assignMeans, Not: assignNot,
 		Cures: []cause.Cure{
-			freeOthers, assignOnCPU, overlapsOnCPU, fewerBoxes, fewerInTiles,
+			parts.FreeOthers, assignOnCPU, overlapsOnCPU, fewerBoxes, fewerInTiles,
 			{Fix: "upgrade_version", If: noThreshold, Title: "Update MMDetection", Cost: "its configs changed", Told: "Since 1.0 an assigner setting moves crowded images to the CPU; 2.x can also compute the overlaps in 16 bit."},
 			{Fix: "half_precision", If: when.Not(noThreshold), Title: "Compute the overlaps in 16 bit", Told: "Add `iou_calculator=dict(type='BboxOverlaps2D', scale=512., dtype='fp16')` to the same assigner. It halves these matrices.", Cost: "Slight rounding of the overlaps."},
 		},
 		Sources: []string{"mmdetection/docs/en/notes/faq.md", "mmdetection/mmdet/models/task_modules/assigners/iou2d_calculator.py", "https://github.com/open-mmlab/mmdetection/pull/1575", "https://github.com/open-mmlab/mmdetection/issues/3863", "https://github.com/open-mmlab/mmdetection/issues/1581", "https://github.com/Chasel-Tsui/mmrotate-dcfl/issues/28"}, Solved: 3,
 	},
-	evaluationCard("mmdet/evaluation", []string{"mmdet/models/", "tools/test.py", "in val_step", "in test_step"},
+	parts.EvaluationCard("mmdet/evaluation", []string{"mmdet/models/", "tools/test.py", "in val_step", "in test_step"},
 		"It failed while it predicted, not in a training step. Each mask is scaled up to the ORIGINAL image: objects (or queries) x height x width x 4 bytes. 100 masks of 3000 x 4000 pixels take 4.5 GiB.",
 		"`train_dataloader.batch_size` and `--amp`: they are about training.", "mmdetection/docs/en/notes/faq.md",
 		cause.Cure{Fix: "lower_resolution", Title: "Test on smaller images", Kind: "text", Text: "Scale large images down before the test, with their annotations, or cut them into tiles. If it fails in the backbone, a smaller `scale` in test_pipeline is enough.", Cost: "small objects are found less well"},
 		cause.Cure{Fix: "lower_batch_size", Title: "Keep fewer objects per image", Kind: "text", Text: "`--cfg-options test_dataloader.batch_size=1 model.test_cfg.rcnn.max_per_img=50` (one-stage models: `model.test_cfg.max_per_img`; Mask2Former: `model.test_cfg.max_per_image`, with panoptic_on=False).", Cost: "the weakest objects are lost"},
-		cause.Cure{Fix: "cpu_offload", Title: "Or predict on the CPU", Told: "Put it before your command:", Kind: "text", Text: "`CUDA_VISIBLE_DEVICES=-1`", Cost: "many times slower"}, freeOthers),
-	stepCard("mmdet/step", []string{"mmdet/models/", "mmengine/runner/", "mmcv/runner/"},
+		cause.Cure{Fix: "cpu_offload", Title: "Or predict on the CPU", Told: "Put it before your command:", Kind: "text", Text: "`CUDA_VISIBLE_DEVICES=-1`", Cost: "many times slower"}, parts.FreeOthers),
+	parts.StepCard("mmdet/step", []string{"mmdet/models/", "mmengine/runner/", "mmcv/runner/"},
 		"Most configs scale images to about 1333 x 800, and the batch size in the config is per GPU. The usual two images take 6 to 10 GB with a ResNet-50, more with Swin or masks.",
 		"More GPUs: each gets the same batch.", "mmdetection/docs/en/notes/faq.md",
 		cause.Cure{Fix: "lower_batch_size"}, cause.Cure{Fix: "mixed_precision"}, cause.Cure{Fix: "lower_resolution"}),
@@ -135,13 +135,13 @@ var mmdetCards = []cause.Card{
 
 var mmrotateCards = []cause.Card{
 	{
-		ID: "mmrotate/assign", Kinds: refused, Said: []string{"rbbox_overlaps", "box_iou_rotated", "rotate_iou2d_calculator", "max_iou_assigner", "iou2d_calculator", "bbox_overlaps"},
+		ID: "mmrotate/assign", Kinds: parts.Refused, Said: []string{"rbbox_overlaps", "box_iou_rotated", "rotate_iou2d_calculator", "max_iou_assigner", "iou2d_calculator", "bbox_overlaps"},
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Headline: "ran out of memory while matching anchors to the objects of one image", Figures: rotated,
 		Means: assignMeans + " Aerial tiles with thousands of ships or cars are typical.", Not: assignNot,
-		Cures:   []cause.Cure{freeOthers, assignOnCPU, fewerInTiles, {Fix: "lower_batch_size", Title: "Lower the batch size: it leaves more room for the matrix"}},
+		Cures:   []cause.Cure{parts.FreeOthers, assignOnCPU, fewerInTiles, {Fix: "lower_batch_size", Title: "Lower the batch size: it leaves more room for the matrix"}},
 		Sources: []string{"mmdetection/docs/en/notes/faq.md", "mmrotate/tools/data/dota/split/img_split.py", "https://github.com/Chasel-Tsui/mmrotate-dcfl/issues/28", "https://github.com/dingjiansw101/AerialDetection/issues/8"},
 	},
-	stepCard("mmrotate/step", []string{"mmrotate/models/"},
+	parts.StepCard("mmrotate/step", []string{"mmrotate/models/"},
 		"Tiles are usually 1024 x 1024, and the batch size in the config is per GPU.",
 		"More GPUs: each gets the same batch.", "mmrotate/tools/train.py",
 		cause.Cure{Fix: "lower_batch_size"}, cause.Cure{Fix: "mixed_precision"}, cause.Cure{Fix: "lower_resolution"}),
@@ -157,12 +157,12 @@ func rotated(c *ledger.Case) map[string]string {
 
 // mmApplies: a model is used, or measured between two epochs.
 func mmApplies(c *ledger.Case) bool {
-	return kit.Evaluates(c) || c.Phase == "inference" || c.Phase == "unknown" || c.Near("whole_inference", "slide_inference")
+	return parts.Evaluates(c) || c.Phase == "inference" || c.Phase == "unknown" || c.Near("whole_inference", "slide_inference")
 }
 
 var mmsegCards = []cause.Card{
 	{
-		ID: "mmseg/whole-picture", Kinds: refused, Said: []string{"whole_inference", "in encode_decode", "in predict_by_feat"}, If: mmApplies, Unsaid: []string{"slide_inference"},
+		ID: "mmseg/whole-picture", Kinds: parts.Refused, Said: []string{"whole_inference", "in encode_decode", "in predict_by_feat"}, If: mmApplies, Unsaid: []string{"slide_inference"},
 		Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out of memory on a whole image: testing does not crop", Figures: pixels(19),
 		Means: "Test mode 'whole' processes the full image, not the crops of training, and scales the scores of every class up to its size: classes x height x width x 4 bytes[[. With 19 classes {asked} would be an image of {megapixels} megapixels, with 150 an eighth of that]].",
 		Not:   "A smaller training batch: testing takes one image at a time.",
@@ -175,7 +175,7 @@ var mmsegCards = []cause.Card{
 		Sources: []string{"mmsegmentation/mmseg/models/segmentors/encoder_decoder.py", "mmsegmentation/tools/test.py"},
 	},
 	{
-		ID: "mmseg/slide", Kinds: refused, Said: []string{"slide_inference"}, If: mmApplies,
+		ID: "mmseg/slide", Kinds: parts.Refused, Said: []string{"slide_inference"}, If: mmApplies,
 		Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out of memory in sliding-window testing of one image", Figures: pixels(19),
 		Means: "The window slides, but the scores of all classes stay on the GPU at full image size, with a padded copy for each window: classes x height x width x 4 bytes[[. With 19 classes {asked} would be an image of {megapixels} megapixels]].",
 		Not:   "A smaller `crop_size`: the full-size scores stay as large.",
@@ -186,7 +186,7 @@ var mmsegCards = []cause.Card{
 		},
 		Sources: []string{"mmsegmentation/mmseg/models/segmentors/encoder_decoder.py"},
 	},
-	stepCard("mmseg/step", []string{"mmseg/models/"},
+	parts.StepCard("mmseg/step", []string{"mmseg/models/"},
 		"Memory grows with the square of `crop_size` and the batch size, which is per GPU. The loss also scales the scores of all classes up to the crop size, which is large with 150 classes.",
 		"More GPUs: each gets the same batch.", "mmsegmentation/tools/train.py",
 		cause.Cure{Fix: "lower_batch_size"}, cause.Cure{Fix: "mixed_precision"}, cause.Cure{Fix: "lower_resolution"}),

@@ -4,6 +4,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/program/array/calls"
+	"github.com/oomdoc/oomdoc/rules/program/trainer/parts"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
@@ -38,7 +39,7 @@ var OneTrainer = program.Program{
 	Name: "onetrainer", Shown: "OneTrainer", Work: "image-generation", Edits: "flags", Language: "python",
 	Sources: program.Sources{"OneTrainer/modules/util/enum/GradientCheckpointingMethod.py": "CPU_OFFLOADED", "OneTrainer/modules/util/enum/Optimizer.py": "ADAMW_8BIT ADAFACTOR"},
 	Proofs:  []string{"OneTrainer/", "modules/trainer/GenericTrainer.py", "modules/modelSetup/", "modules/modelLoader/", ", smooth loss="},
-	Steps: spelling{
+	Steps: parts.Spelling{
 		"gradient_checkpointing": step.Paste("ui", "Training tab: turn on Gradient Checkpointing for the transformer or UNet, and for the text encoders"),
 		"lowvram_mode":           step.Paste("ui", "Training tab: set Gradient checkpointing to CPU_OFFLOADED, then Layer Offload Fraction to 0.5 (up to 0.9), and turn on Offload Activations if it is shown"),
 		"lower_batch_size":       step.Paste("ui", "Training tab: Local Batch Size 1, Accumulation Steps 4"),
@@ -61,13 +62,13 @@ var AIToolkit = program.Program{
 	},
 	Proofs: []string{"ai-toolkit/", "BaseSDTrainProcess.py", "extensions_built_in/sd_trainer", "OOM during training step", "s/it, lr: ", "it/s, lr: "},
 	Hints:  []string{"Quantizing transformer", "Quantizing Transformer"}, Beside: map[string][]string{"s/it, lr: ": {"loss:"}, "it/s, lr: ": {"loss:"}},
-	Steps: spelling{
-		"gradient_checkpointing": config("train:\n  gradient_checkpointing: true"),
-		"lowvram_mode":           config("model:\n  low_vram: true\n  layer_offloading: true   # in newer releases\n  layer_offloading_transformer_percent: 0.5"),
-		"lower_batch_size":       config("train:\n  batch_size: 1\n  gradient_accumulation: 4"),
-		"lower_resolution":       config("datasets:\n  - resolution: [512, 768]   # without 1024"),
-		"use_lower_quant":        config("model:\n  quantize: true   # 8 bit\n  quantize_te: true"),
-		"optimizer_8bit":         config("train:\n  optimizer: adamw8bit"),
+	Steps: parts.Spelling{
+		"gradient_checkpointing": parts.Config("train:\n  gradient_checkpointing: true"),
+		"lowvram_mode":           parts.Config("model:\n  low_vram: true\n  layer_offloading: true   # in newer releases\n  layer_offloading_transformer_percent: 0.5"),
+		"lower_batch_size":       parts.Config("train:\n  batch_size: 1\n  gradient_accumulation: 4"),
+		"lower_resolution":       parts.Config("datasets:\n  - resolution: [512, 768]   # without 1024"),
+		"use_lower_quant":        parts.Config("model:\n  quantize: true   # 8 bit\n  quantize_te: true"),
+		"optimizer_8bit":         parts.Config("train:\n  optimizer: adamw8bit"),
 	},
 	Like:  []*program.Program{&Pictures},
 	Cards: aiToolkitCards,
@@ -83,15 +84,15 @@ var DiffusersTrain = program.Program{
 		"diffusers/examples/dreambooth/train_dreambooth.py":            "--set_grads_to_none --pre_compute_text_embeddings --train_text_encoder",
 	},
 	Proofs: []string{"train_dreambooth_", `File "train_dreambooth.py`, "launch train_dreambooth.py", `File "train_controlnet.py`, "launch train_controlnet.py", `File "textual_inversion.py`, "launch textual_inversion.py", "train_text_to_image", "train_instruct_pix2pix", "train_t2i_adapter", "train_cogvideox", "train_unconditional.py", "examples/controlnet/train_controlnet", "examples/dreambooth/", "examples/text_to_image/", "train_textual_inversion", "examples/textual_inversion/"},
-	Steps: spelling{
-		"gradient_checkpointing": say("Add `--gradient_checkpointing`."),
-		"lowvram_mode":           leaner("--gradient_checkpointing --use_8bit_adam --mixed_precision bf16", "Add `--gradient_checkpointing --use_8bit_adam --mixed_precision bf16`, and `--cache_latents` if the script has it. If that is not enough, use an accelerate config with DeepSpeed ZeRO-2 and optimizer offload."),
-		"lower_batch_size":       say("Add `--train_batch_size 1 --gradient_accumulation_steps 4`."),
-		"lower_resolution":       say("Lower `--resolution`: half of it takes about a quarter for activations."),
-		"optimizer_8bit":         say("Add `--use_8bit_adam` (needs the package bitsandbytes; textual_inversion.py and train_unconditional.py do not have it)."),
-		"mixed_precision":        say("Add `--mixed_precision bf16` (fp16 before RTX 30)."),
-		"efficient_attention":    say("Add `--enable_xformers_memory_efficient_attention` if the script has it. With PyTorch 2 it gains little."),
-		"use_lower_quant":        say("Use the LoRA variant of the script instead of training the full model. The base model then stays frozen in 16 bit."),
+	Steps: parts.Spelling{
+		"gradient_checkpointing": parts.Say("Add `--gradient_checkpointing`."),
+		"lowvram_mode":           parts.Leaner("--gradient_checkpointing --use_8bit_adam --mixed_precision bf16", "Add `--gradient_checkpointing --use_8bit_adam --mixed_precision bf16`, and `--cache_latents` if the script has it. If that is not enough, use an accelerate config with DeepSpeed ZeRO-2 and optimizer offload."),
+		"lower_batch_size":       parts.Say("Add `--train_batch_size 1 --gradient_accumulation_steps 4`."),
+		"lower_resolution":       parts.Say("Lower `--resolution`: half of it takes about a quarter for activations."),
+		"optimizer_8bit":         parts.Say("Add `--use_8bit_adam` (needs the package bitsandbytes; textual_inversion.py and train_unconditional.py do not have it)."),
+		"mixed_precision":        parts.Say("Add `--mixed_precision bf16` (fp16 before RTX 30)."),
+		"efficient_attention":    parts.Say("Add `--enable_xformers_memory_efficient_attention` if the script has it. With PyTorch 2 it gains little."),
+		"use_lower_quant":        parts.Say("Use the LoRA variant of the script instead of training the full model. The base model then stays frozen in 16 bit."),
 	},
 	Titles: map[string]string{"use_lower_quant": "Train a LoRA instead of the whole model", "lowvram_mode": "Turn on checkpointing, 8-bit Adam and bf16"},
 	Costs:  map[string]string{"use_lower_quant": "For most purposes the same.", "lowvram_mode": "Slower steps; the same result."},

@@ -9,12 +9,13 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/torch/pictures"
 	"github.com/oomdoc/oomdoc/rules/program/torch/ram"
+	"github.com/oomdoc/oomdoc/rules/program/trainer/parts"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 
 // pictureStep is a card on a training step that did not fit.
 func pictureStep(id string, said []string, means, not, source string, cures ...cause.Cure) cause.Card {
-	k := stepCard(id, said, means, not, source, cures...)
+	k := parts.StepCard(id, said, means, not, source, cures...)
 	k.Headline = "ran out of GPU memory[[ ({total})]][[ {while}]]"
 	return k
 }
@@ -62,14 +63,14 @@ var diffusersLean = cause.Cure{
 
 var oneTrainerCards = []cause.Card{
 	{
-		ID: "onetrainer/load", Kinds: refused, Said: []string{"modules/modelSetup", "in train_device", "model.to(", "setup_train_device", "modelLoader"}, Figures: pictures.Weighs,
-		Unsaid: []string{"calculate_loss", "backward(", "in predict", "optimizer.step"}, If: ownCard, Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "ran out of GPU memory[[ ({total})]] while moving the model to the GPU",
+		ID: "onetrainer/load", Kinds: parts.Refused, Said: []string{"modules/modelSetup", "in train_device", "model.to(", "setup_train_device", "modelLoader"}, Figures: pictures.Weighs,
+		Unsaid: []string{"calculate_loss", "backward(", "in predict", "optimizer.step"}, If: parts.Own, Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "ran out of GPU memory[[ ({total})]] while moving the model to the GPU",
 		Means:   "[[{base} ]]How much the model takes depends on the data types of transformer and text encoders, and on the fraction of layers that stays in RAM.[[ {beside}]]",
 		Cures:   []cause.Cure{{Fix: "use_lower_quant"}, {Fix: "lowvram_mode"}, {Fix: "close_other_apps", Title: "Close other programs on the GPU", Told: "For example the browser or another run; connecting the screen to the processor's graphics frees some more.", Kind: "shell", Text: "nvidia-smi", Cost: "free"}},
 		Sources: []string{"OneTrainer/modules/ui/BaseTrainingTabView.py", "OneTrainer/modules/ui/BaseModelTabView.py"},
 	},
 	{
-		ID: "onetrainer/caching", Kinds: refused, Said: []string{"EncodeVAE", "EncodeMoments", "mgds/"}, If: ownCard, Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		ID: "onetrainer/caching", Kinds: parts.Refused, Said: []string{"EncodeVAE", "EncodeMoments", "mgds/"}, If: parts.Own, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of GPU memory[[ ({total})]] while caching the training images",
 		Means:    "The VAE encodes the training images, one per data loader thread at a time. That grows with the image size, not with the batch size.",
 		Not:      "Gradient checkpointing, a smaller batch: training had not begun.",
@@ -77,7 +78,7 @@ var oneTrainerCards = []cause.Card{
 		Sources:  []string{"OneTrainer/modules/ui/BaseTrainUIView.py"},
 	},
 	{
-		ID: "onetrainer/sample", Kinds: refused, Said: []string{"modules/modelSampler/", "__sample_during_training", "__sample_base"}, If: ownCard, Cause: cause.BatchTooLarge, Weight: cause.Decisive,
+		ID: "onetrainer/sample", Kinds: parts.Refused, Said: []string{"modules/modelSampler/", "__sample_during_training", "__sample_base"}, If: parts.Own, Cause: cause.BatchTooLarge, Weight: cause.Decisive,
 		Headline: "ran out of GPU memory[[ ({total})]] while making a sample image, not in a training step",
 		Means:    "A sample runs text encoders, model and VAE, beside the optimizer's state. Its size is that of the sample's definition, not of training.",
 		Not:      "Gradient checkpointing, a smaller batch: samples do not use them.",
@@ -119,12 +120,12 @@ var aiToolkitCards = []cause.Card{
 		Sources: []string{"ai-toolkit/toolkit/stable_diffusion_model.py", "ai-toolkit/config/examples/train_lora_flux_24gb.yaml"},
 	},
 	ram.Unloading("ai-toolkit/unloading", cause.Cure{Fix: "upgrade_version", Title: "Update AI Toolkit", Told: "Releases from 5 October 2025 to 11 July 2026 pinned RAM for each quantised block and never freed it. Later ones do not.", Kind: "shell", Text: "git pull && pip install -r requirements.txt", Cost: "Some minutes."}),
-	{ID: "ai-toolkit/text-encoder", Kinds: refused, Said: []string{"Quantizing Mistral", "Quantizing T5", "Quantizing Qwen", "Quantizing UMT5", "Quantizing Text Encoder", "Quantizing Gemma", "Quantizing llama"}, Unsaid: []string{"hook_train_loop", "Generating baseline samples", "Caching latents"}, If: func(c *ledger.Case) bool { return c.In("ai-toolkit") && !ledger.Crowded(c) }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
+	{ID: "ai-toolkit/text-encoder", Kinds: parts.Refused, Said: []string{"Quantizing Mistral", "Quantizing T5", "Quantizing Qwen", "Quantizing UMT5", "Quantizing Text Encoder", "Quantizing Gemma", "Quantizing llama"}, Unsaid: []string{"hook_train_loop", "Generating baseline samples", "Caching latents"}, If: func(c *ledger.Case) bool { return c.In("ai-toolkit") && !ledger.Crowded(c) }, Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of GPU memory while quantising the text encoder, before training", Means: "The text encoder's 16-bit weights go to the GPU to be quantised there. FLUX.2's Mistral (24 billion parameters) takes 48 GB, T5-XXL 9.5 GB.", Not: "A smaller batch or resolution: training had not begun.",
 		Cures: []cause.Cure{{Fix: "lowvram_mode", Title: "Offload the text encoder (Low VRAM, Layer Offloading)", Told: "In the web page: Low VRAM, Layer Offloading, Text Encoder Offload % 100. In the config file:", Kind: "config", Text: "model:\n  low_vram: true\n  layer_offloading: true\n  layer_offloading_text_encoder_percent: 1.0", Cost: "Slower; RAM for the whole encoder."}, {Fix: "upgrade_version", Title: "If it worked before an update: go back to that version", Told: "`git checkout COMMIT` in its folder (Stability Matrix: the package's version), or update again.", Cost: "Some minutes."}, {Fix: "close_other_apps", Title: "Close other programs on the GPU", Kind: "shell", Text: "nvidia-smi", Cost: "Free."}}, Sources: []string{"ai-toolkit/toolkit/config_modules.py", "ai-toolkit/ui/src/app/jobs/new/SimpleJob.tsx", "https://github.com/ostris/ai-toolkit/issues/872"}},
 	{
-		ID: "ai-toolkit/load", Kinds: refused, Said: []string{"in load_model", "quantize_model", "in quantize", "stable_diffusion_model.py"},
-		Phases: []string{"load", "unknown"}, If: ownCard, Figures: pictures.Weighs, Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "ran out of GPU memory[[ ({total})]] while loading the model",
+		ID: "ai-toolkit/load", Kinds: parts.Refused, Said: []string{"in load_model", "quantize_model", "in quantize", "stable_diffusion_model.py"},
+		Phases: []string{"load", "unknown"}, If: parts.Own, Figures: pictures.Weighs, Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "ran out of GPU memory[[ ({total})]] while loading the model",
 		Means: "Without `low_vram` the 16-bit weights go to the GPU first and are quantised there. FLUX.1 (12 billion parameters) takes 22 GiB, Qwen-Image 38 GiB.[[ {beside}]]",
 		Cures: []cause.Cure{
 			{Fix: "lowvram_mode", Title: "Quantise in system RAM (low_vram)", Kind: "config", Text: "model:\n  quantize: true\n  low_vram: true", Cost: "Slower loading; RAM for the 16-bit weights."},
@@ -134,7 +135,7 @@ var aiToolkitCards = []cause.Card{
 		Sources: []string{"ai-toolkit/config/examples/train_lora_flux_24gb.yaml", "ai-toolkit/toolkit/config_modules.py"},
 	},
 	{
-		ID: "ai-toolkit/sample", Kinds: refused, Said: []string{"Generating Images:", "in generate_images", "Generating baseline samples"}, If: func(c *ledger.Case) bool { return ownCard(c) && c.Near("in generate_images") }, Cause: cause.BatchTooLarge, Weight: cause.Decisive,
+		ID: "ai-toolkit/sample", Kinds: parts.Refused, Said: []string{"Generating Images:", "in generate_images", "Generating baseline samples"}, If: func(c *ledger.Case) bool { return parts.Own(c) && c.Near("in generate_images") }, Cause: cause.BatchTooLarge, Weight: cause.Decisive,
 		Headline: "ran out of GPU memory[[ ({total})]] while making sample images, not in a training step",
 		Means:    "A sample runs the whole pipeline with its VAE, beside the training state. Its size is `width` x `height` under `sample`, not the `resolution` of training.",
 		Not:      "A smaller batch or training resolution: samples do not use them.",
@@ -158,8 +159,8 @@ var aiToolkitCards = []cause.Card{
 
 var diffusersTrainCards = []cause.Card{
 	{
-		ID: "diffusers-train/validation", Kinds: refused, Said: []string{"in log_validation", "log_validation("},
-		If: ownCard, Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of GPU memory while making validation images",
+		ID: "diffusers-train/validation", Kinds: parts.Refused, Said: []string{"in log_validation", "log_validation("},
+		If: parts.Own, Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of GPU memory while making validation images",
 		Means: "For validation images the script runs a whole pipeline, with text encoders and VAE, beside the training state.",
 		Cures: []cause.Cure{
 			{Fix: "restart_session", Title: "Train without validation images", Told: "Remove `--validation_prompt` (train_text_to_image.py: `--validation_prompts`). Make images from the checkpoints afterwards.", Cost: "No images during training."},
@@ -169,8 +170,8 @@ var diffusersTrainCards = []cause.Card{
 		Sources: []string{"diffusers/examples/text_to_image/train_text_to_image_sdxl.py", "diffusers/examples/dreambooth/train_dreambooth_lora_flux.py"},
 	},
 	{
-		ID: "diffusers-train/class-images", Kinds: refused, Said: []string{"Generating class images"},
-		If: ownCard, Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of GPU memory before training, while generating class images",
+		ID: "diffusers-train/class-images", Kinds: parts.Refused, Said: []string{"Generating class images"},
+		If: parts.Own, Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of GPU memory before training, while generating class images",
 		Means: "Prior preservation generates class images with a whole pipeline on the GPU, `--sample_batch_size` (default 4) at once.",
 		Not:   "`--train_batch_size`: training had not begun.",
 		Cures: []cause.Cure{
@@ -181,15 +182,15 @@ var diffusersTrainCards = []cause.Card{
 		Sources: []string{"diffusers/examples/dreambooth/train_dreambooth.py"},
 	},
 	{
-		ID: "diffusers-train/optimizer", Kinds: refused, Said: []string{"torch/optim/adam", "exp_avg_sq", "optimizer.step()"},
-		If: ownCard, Cause: cause.TrainingStateTooLarge, Weight: cause.Strong, Headline: "ran out of GPU memory in the optimizer",
+		ID: "diffusers-train/optimizer", Kinds: parts.Refused, Said: []string{"torch/optim/adam", "exp_avg_sq", "optimizer.step()"},
+		If: parts.Own, Cause: cause.TrainingStateTooLarge, Weight: cause.Strong, Headline: "ran out of GPU memory in the optimizer",
 		Means:   "Adam creates 8 bytes of state per trained parameter in its first step. For SDXL's whole UNet (2.6 billion parameters) that is 20 GB.",
 		Cures:   []cause.Cure{{Fix: "optimizer_8bit", If: func(c *ledger.Case) bool { return !lacking(c, "--use_8bit_adam") }, Title: "Use 8-bit Adam (--use_8bit_adam)", Steps: diffusersAdds(step.Change{Flag: "--use_8bit_adam"}), Cost: "Hardly any quality; needs bitsandbytes."}, {Fix: "use_lower_quant", If: wholeModel}, diffusersLean},
 		Sources: []string{"diffusers/examples/text_to_image/train_text_to_image_sdxl.py"},
 	},
 	{
-		ID: "diffusers-train/load", Kinds: refused, Said: []string{"transformer.to(accelerator.device", "unet.to(accelerator.device", "vae.to(accelerator.device", "text_encoder.to(accelerator.device", "text_encoder_one.to(accelerator.device", "text_encoder_two.to(accelerator.device"},
-		If: ownCard, Cause: cause.ModelTooLarge, Weight: cause.Decisive, Headline: "ran out of GPU memory[[ ({total})]] while moving the model there, before training", Figures: pictures.Weighs,
+		ID: "diffusers-train/load", Kinds: parts.Refused, Said: []string{"transformer.to(accelerator.device", "unet.to(accelerator.device", "vae.to(accelerator.device", "text_encoder.to(accelerator.device", "text_encoder_one.to(accelerator.device", "text_encoder_two.to(accelerator.device"},
+		If: parts.Own, Cause: cause.ModelTooLarge, Weight: cause.Decisive, Headline: "ran out of GPU memory[[ ({total})]] while moving the model there, before training", Figures: pictures.Weighs,
 		Means: "The weights did not fit, without any training.[[ {base}]] In 16 bit FLUX.1 takes 22 GiB and its T5 9 GiB more, SD 3.5 Large 15 GiB, SDXL 5 GiB; in 32 bit twice that.",
 		Not:   "A smaller batch or resolution, 8-bit Adam: training had not begun.",
 		Cures: []cause.Cure{
@@ -207,6 +208,6 @@ var diffusersTrainCards = []cause.Card{
 		"By default the scripts train in 32 bit and keep all activations. Gradient checkpointing, 16 bit and 8-bit Adam together need a fraction of that.",
 		"`--gradient_accumulation_steps` alone: the batch on the GPU stays the same.", "diffusers/examples/dreambooth/train_dreambooth.py",
 		diffusersLean, cause.Cure{Fix: "lower_resolution", Title: "Lower --resolution", Steps: func(c *ledger.Case) []step.Step {
-			return diffusersAdds(step.Change{Flag: "--resolution", Value: halved(c, "512", "resolution")})(c)
+			return diffusersAdds(step.Change{Flag: "--resolution", Value: parts.Halved(c, "512", "resolution")})(c)
 		}, Cost: "Less detail learned."}, cause.Cure{Fix: "use_lower_quant", If: wholeModel}),
 }

@@ -10,11 +10,12 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
 	"github.com/oomdoc/oomdoc/rules/program/torch/tuning"
+	"github.com/oomdoc/oomdoc/rules/program/trainer/parts"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 // hostGone is RAM at its end, as Ray or the kernel tells it.
-var hostGone = append([]fact.Kind{fact.RayKilled}, ramGone...)
+var hostGone = append([]fact.Kind{fact.RayKilled}, parts.RAMGone...)
 
 // saverFigures are the processes of the log's table that were saving.
 func saverFigures(c *ledger.Case) map[string]string {
@@ -104,7 +105,7 @@ var verlCards = []cause.Card{
 		Sources:  []string{"verl/docs/perf/perf_tuning.rst", "https://github.com/hiyouga/EasyR1/pull/1", "https://github.com/TideDra/lmm-r1/issues/43"}, Solved: 1,
 	},
 	{
-		ID: "verl/log-prob", Kinds: refused, Said: []string{"compute_log_prob", "compute_ref_log_prob", "logprobs_from_logits", "entropy_from_logits"},
+		ID: "verl/log-prob", Kinds: parts.Refused, Said: []string{"compute_log_prob", "compute_ref_log_prob", "logprobs_from_logits", "entropy_from_logits"},
 		If: func(c *ledger.Case) bool { return !ledger.Crowded(c) }, Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: textFigures,
 		Headline: "ran out of memory while computing log probabilities",
 		Means:    "Log probabilities need the logits of whole responses: tokens of a micro-batch x vocabulary in 32 bit, and a second copy for the softmax.[[ With Qwen's vocabulary, {asked} is {tokens152} tokens.]]",
@@ -117,7 +118,7 @@ var verlCards = []cause.Card{
 		Sources: []string{"verl/docs/perf/perf_tuning.rst", "verl/verl/trainer/config/_generated_ppo_trainer.yaml"},
 	},
 	{
-		ID: "verl/update", Kinds: refused, Said: []string{"update_actor", "update_policy", "update_critic", "dp_actor.py"},
+		ID: "verl/update", Kinds: parts.Refused, Said: []string{"update_actor", "update_policy", "update_critic", "dp_actor.py"},
 		If: func(c *ledger.Case) bool { return !ledger.Crowded(c) }, Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: textFigures,
 		Headline: "ran out of memory in a training update",
 		Means:    "An update holds activations and logits of a micro-batch, beside weights, gradients, optimizer state and what the rollout engine keeps.[[ With Qwen's vocabulary, {asked} is the logits of {tokens152} tokens in 32 bit.]] If it fails later than the first update, longer responses are the usual reason.",

@@ -1,7 +1,7 @@
 package trainer
 
 import (
-	"github.com/oomdoc/oomdoc/rules/program/trainer/kit"
+	"github.com/oomdoc/oomdoc/rules/program/trainer/parts"
 	"slices"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -23,9 +23,9 @@ var retried = []fact.Kind{fact.TorchRetry}
 
 // perStep says what IMS_PER_BATCH counts, or that one image is too much.
 func perStep(c *ledger.Case) map[string]string {
-	out := filled(c)
+	out := parts.Filled(c)
 	out["sixteen"], out["alone"] = "`SOLVER.IMS_PER_BATCH` (default 16) counts ALL GPUs together. Model zoo configs are made for eight GPUs; a single GPU gets all 16 images.", ""
-	if number(c, "IMS_PER_BATCH", fact.OptionBatch) == 1 {
+	if parts.Number(c, "IMS_PER_BATCH", fact.OptionBatch) == 1 {
 		out["sixteen"], out["alone"] = "", "`IMS_PER_BATCH` is 1 already, so one image at this size (`MIN_SIZE_TRAIN`, up to 800 by default) with its proposals and masks is too much."
 	}
 	return out
@@ -77,7 +77,7 @@ var detectron2Cards = []cause.Card{
 	},
 	{
 		ID: "detectron2/copied-to-cpu", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"Attempting to copy inputs"},
-		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of memory, although it had moved one function to the CPU", Figures: filled,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of memory, although it had moved one function to the CPU", Figures: parts.Filled,
 		Means:   "\"Attempting to copy inputs\" means that the GPU was full earlier and Detectron2 ran one function on the CPU, often the box matching for an image with many objects. Then a step failed that cannot move.",
 		Cures:   []cause.Cure{{Fix: "lower_batch_size"}, {Fix: "lower_resolution"}, {Fix: "mixed_precision"}},
 		Sources: []string{"detectron2/detectron2/utils/memory.py", "https://github.com/facebookresearch/detectron2/issues/2595"}, Solved: 1,
@@ -96,17 +96,17 @@ var detectron2Cards = []cause.Card{
 		},
 		Sources: []string{"detectron2/detectron2/config/defaults.py", cures.AllocatorSource},
 	},
-	withFigures(perStep, stepCard("detectron2/step", []string{"detectron2/engine/", "detectron2/modeling/", "AMP.ENABLED True", "AMP.ENABLED = True"},
+	parts.WithFigures(perStep, parts.StepCard("detectron2/step", []string{"detectron2/engine/", "detectron2/modeling/", "AMP.ENABLED True", "AMP.ENABLED = True"},
 		"[[{sixteen}]][[{alone}]]",
 		"`NUM_WORKERS`: workers use system RAM.", "https://github.com/facebookresearch/detectron2/issues/987",
 		cause.Cure{Fix: "lower_batch_size"}, cause.Cure{Fix: "lower_resolution"}, cause.Cure{Fix: "mixed_precision", If: when.Not(cures.Near("AMP.ENABLED True", "AMP.ENABLED = True"))},
 		cause.Cure{Fix: "use_smaller_model", Title: "Freeze more layers, use fewer proposals", Told: "For fine-tuning:", Kind: "python", Text: "cfg.MODEL.BACKBONE.FREEZE_AT = 3                 # default 2\ncfg.MODEL.ROI_HEADS.BATCH_SIZE_PER_IMAGE = 128   # default 512", Cost: "some accuracy"})),
-	evaluationCard("detectron2/evaluation", []string{"detectron2/evaluation/", "in inference_on_dataset", "detectron2/engine/defaults.py", "predictor.py", "detectron2/modeling/"},
+	parts.EvaluationCard("detectron2/evaluation", []string{"detectron2/evaluation/", "in inference_on_dataset", "detectron2/engine/defaults.py", "predictor.py", "detectron2/modeling/"},
 		"In evaluation and prediction one image at a time goes through the network (`MIN_SIZE_TEST`, default 800; `MAX_SIZE_TEST`, default 1333). Masks and boxes are kept for each image.",
 		"`IMS_PER_BATCH` and `MIN_SIZE_TRAIN`: they are about training.", "detectron2/detectron2/config/defaults.py",
 		cause.Cure{Fix: "lower_resolution", Title: "Use smaller images (MIN_SIZE_TEST)", Kind: "python", Text: "cfg.INPUT.MIN_SIZE_TEST = 600    # default 800\ncfg.INPUT.MAX_SIZE_TEST = 1000   # default 1333", Cost: "small objects are found less well"},
 		cause.Cure{Fix: "half_precision", Title: "Run it in 16 bit, without gradients", Kind: "python", Text: "with torch.no_grad(), torch.autocast(\"cuda\"):\n    outputs = model(inputs)   # your own call", Cost: "hardly any quality"},
-		cause.Cure{Fix: "use_smaller_model", Title: fewerDetections.Title, Told: fewerDetections.Told, Kind: fewerDetections.Kind, Text: fewerDetections.Text, Cost: fewerDetections.Cost}, freeOthers),
+		cause.Cure{Fix: "use_smaller_model", Title: fewerDetections.Title, Told: fewerDetections.Told, Kind: fewerDetections.Kind, Text: fewerDetections.Text, Cost: fewerDetections.Cost}, parts.FreeOthers),
 }
 
 // retriedOf holds for a function of one of the names that went on on the CPU.
@@ -115,42 +115,42 @@ func retriedOf(names ...string) func(c *ledger.Case) bool {
 }
 
 var timmCards = []cause.Card{
-	stepCard("timm/step", []string{"pytorch-image-models/", "in train_one_epoch"},
+	parts.StepCard("timm/step", []string{"pytorch-image-models/", "in train_one_epoch"},
 		"`--batch-size` defaults to 128 images per GPU, in 32 bit without `--amp`. Images of 384 pixels need about three times the memory of 224 pixels.",
 		"More GPUs: `--batch-size` is per GPU.", "pytorch-image-models/train.py",
-		cause.Cure{Fix: "mixed_precision", If: when.Not(kit.Shows("--amp"))}, cause.Cure{Fix: "lower_batch_size", If: when.Not(one("-b", "--batch-size"))}, cause.Cure{Fix: "gradient_checkpointing", If: when.Not(kit.Shows("--grad-checkpointing"))},
+		cause.Cure{Fix: "mixed_precision", If: when.Not(parts.Shows("--amp"))}, cause.Cure{Fix: "lower_batch_size", If: when.Not(parts.One("-b", "--batch-size"))}, cause.Cure{Fix: "gradient_checkpointing", If: when.Not(parts.Shows("--grad-checkpointing"))},
 		cause.Cure{Fix: "lower_resolution"}),
-	evaluationCard("timm/validation", []string{"pytorch-image-models/", "in validate"},
+	parts.EvaluationCard("timm/validation", []string{"pytorch-image-models/", "in validate"},
 		"Validation runs beside weights and optimizer state, with `--validation-batch-size` images at once. By default that is the training batch size.",
 		"Gradient checkpointing: it only saves memory in training.", "pytorch-image-models/train.py",
 		cause.Cure{Fix: "lower_batch_size", Title: "Lower the validation batch size", Steps: func(c *ledger.Case) []step.Step {
-			return []step.Step{{Kind: "text", Text: "Add `--validation-batch-size " + halfOf(c, 16, "--validation-batch-size", "-vb", "--batch-size", "-b") + "` to your train.py command (validate.py: `-b`)."}}
+			return []step.Step{{Kind: "text", Text: "Add `--validation-batch-size " + parts.HalfOf(c, 16, "--validation-batch-size", "-vb", "--batch-size", "-b") + "` to your train.py command (validate.py: `-b`)."}}
 		}, Cost: "slower validation, same result"},
-		cause.Cure{Fix: "mixed_precision", If: when.Not(kit.Shows("--amp"))}, freeOthers, cause.Cure{Fix: "lower_resolution"}),
+		cause.Cure{Fix: "mixed_precision", If: when.Not(parts.Shows("--amp"))}, parts.FreeOthers, cause.Cure{Fix: "lower_resolution"}),
 }
 
 var detrCards = []cause.Card{
 	{
 		ID: "detr/matcher", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"models/matcher.py", "torch.cdist(out_bbox", "linear_sum_assignment"},
-		Cause: cause.OversizedAllocation, Weight: cause.Strong, Headline: "ran out of memory while matching queries to objects", Figures: filled,
+		Cause: cause.OversizedAllocation, Weight: cause.Strong, Headline: "ran out of memory while matching queries to objects", Figures: parts.Filled,
 		Means: "The matcher's cost matrix has all queries of the batch x all objects of the batch: twice the batch size takes four times the memory. One image with very many objects can be enough.[[ Something outside this program also holds {outside}.]]",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size"},
 			{Fix: "cpu_offload", Title: "Compute the matching costs on the CPU", Told: "Insert in models/matcher.py, before the costs are computed. The assignment itself runs on the CPU anyway:", Kind: "python", Text: "out_prob, out_bbox = out_prob.cpu(), out_bbox.cpu()\ntgt_ids, tgt_bbox = tgt_ids.cpu(), tgt_bbox.cpu()", Cost: "Somewhat slower."},
 			{Fix: "lower_resolution", Title: "Cut crowded images into tiles", Told: "This lists the images with the most objects:", Kind: "shell", Text: fullest, Cost: "Objects at the edges are cut."},
-			freeOthers,
+			parts.FreeOthers,
 		},
 		Sources: []string{"detr/models/matcher.py"},
 	},
-	stepCard("detr/step", []string{"engine.py", "models/transformer.py", "models/backbone.py", "deformable_transformer.py"},
+	parts.StepCard("detr/step", []string{"engine.py", "models/transformer.py", "models/backbone.py", "deformable_transformer.py"},
 		"Images of up to 1333 pixels are padded to the largest in the batch, and the encoder attends over all positions. So the largest images decide. `--batch_size` is per GPU.",
 		"", "detr/datasets/coco.py",
-		cause.Cure{Fix: "lower_batch_size"}, cause.Cure{Fix: "lower_resolution"}, cause.Cure{Fix: "use_smaller_model", If: when.Any(kit.Shows("--dilation", "resnet101"), when.Not(kit.Shows("--backbone")))},
+		cause.Cure{Fix: "lower_batch_size"}, cause.Cure{Fix: "lower_resolution"}, cause.Cure{Fix: "use_smaller_model", If: when.Any(parts.Shows("--dilation", "resnet101"), when.Not(parts.Shows("--backbone")))},
 		cause.Cure{Fix: "mixed_precision", Title: "Train in 16 bit (autocast)", Kind: "text", Text: "In `train_one_epoch` of engine.py put `with torch.autocast(\"cuda\"):` around `outputs = model(samples)`, and use a GradScaler for the backward pass.", Cost: "usually none"}),
-	evaluationCard("detr/evaluation", []string{"engine.py", "in evaluate", "models/transformer.py", "models/backbone.py", "deformable_transformer.py"},
+	parts.EvaluationCard("detr/evaluation", []string{"engine.py", "in evaluate", "models/transformer.py", "models/backbone.py", "deformable_transformer.py"},
 		"Evaluation pads `--batch_size` images to the largest of them, at up to 1333 pixels. The encoder attends over all positions, so the largest images decide.",
 		"", "detr/main.py",
-		cause.Cure{Fix: "lower_batch_size", If: when.Not(one("batch_size")), Title: "Evaluate one image at a time (--batch_size 1)", Kind: "text", Text: "Set `--batch_size 1` in your command with `--eval`.", Cost: "slower; DC5 models even score better"},
+		cause.Cure{Fix: "lower_batch_size", If: when.Not(parts.One("batch_size")), Title: "Evaluate one image at a time (--batch_size 1)", Kind: "text", Text: "Set `--batch_size 1` in your command with `--eval`.", Cost: "slower; DC5 models even score better"},
 		cause.Cure{Fix: "lower_resolution", Title: "Use smaller images in the validation transforms", Kind: "text", Text: "In datasets/coco.py, `image_set == 'val'`: `T.RandomResize([640], max_size=1000)` instead of 800 and 1333.", Cost: "small objects are found less well"},
-		cause.Cure{Fix: "half_precision", Title: "Evaluate in 16 bit", Kind: "text", Text: "In `evaluate` of engine.py put `with torch.autocast(\"cuda\"):` around `outputs = model(samples)`.", Cost: "hardly any quality"}, freeOthers),
+		cause.Cure{Fix: "half_precision", Title: "Evaluate in 16 bit", Kind: "text", Text: "In `evaluate` of engine.py put `with torch.autocast(\"cuda\"):` around `outputs = model(samples)`.", Cost: "hardly any quality"}, parts.FreeOthers),
 }

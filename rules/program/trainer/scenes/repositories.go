@@ -6,7 +6,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
-	"github.com/oomdoc/oomdoc/rules/program/trainer/kit"
+	"github.com/oomdoc/oomdoc/rules/program/trainer/parts"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -20,27 +20,27 @@ var (
 		Name: "biapy", Shown: "BiaPy", Work: "vision", Edits: "flags", Language: "python",
 		Sources: program.Sources{"BiaPy/biapy/config/config.py": "SYSTEM NUM_WORKERS DATA TRAIN VAL IN_MEMORY BATCH_SIZE PATCH_SIZE TEST FULL_IMG"},
 		Proofs:  []string{"biapy/engine/", "biapy/_biapy.py", "BiaPy/main.py"},
-		Steps: kit.Spelling{
-			"lower_batch_size":  kit.Say("Set `TRAIN.BATCH_SIZE: 1` in the YAML file or in the GUI."),
-			"lower_resolution":  kit.InUse(kit.Say("The patch size must stay that of training. In 2D set `TEST.FULL_IMG: False` in the YAML file, so that the image goes through in patches; or cut the image into parts."), kit.Say("Set a smaller `DATA.PATCH_SIZE` in the YAML file, such as (128, 128, 1) in 2D or (40, 64, 64, 1) in 3D.")),
-			"lower_num_workers": kit.Say("In the YAML file set `SYSTEM.NUM_WORKERS: 0` (GUI: number of workers), `DATA.TRAIN.IN_MEMORY: False` and `DATA.VAL.IN_MEMORY: False`. By default all images are kept in RAM."),
+		Steps: parts.Spelling{
+			"lower_batch_size":  parts.Say("Set `TRAIN.BATCH_SIZE: 1` in the YAML file or in the GUI."),
+			"lower_resolution":  parts.InUse(parts.Say("The patch size must stay that of training. In 2D set `TEST.FULL_IMG: False` in the YAML file, so that the image goes through in patches; or cut the image into parts."), parts.Say("Set a smaller `DATA.PATCH_SIZE` in the YAML file, such as (128, 128, 1) in 2D or (40, 64, 64, 1) in 3D.")),
+			"lower_num_workers": parts.Say("In the YAML file set `SYSTEM.NUM_WORKERS: 0` (GUI: number of workers), `DATA.TRAIN.IN_MEMORY: False` and `DATA.VAL.IN_MEMORY: False`. By default all images are kept in RAM."),
 		},
 		Titles:   map[string]string{"lower_num_workers": "Use no workers, and do not keep the images in RAM", "lower_resolution": "Use smaller patches"},
-		Remedies: kit.PlainVision, Like: []*program.Program{&kit.Vision},
+		Remedies: parts.PlainVision, Like: []*program.Program{&parts.Vision},
 	}
 	// YOLOX is Megvii's.
 	YOLOX = program.Program{
 		Name: "yolox", Shown: "YOLOX", Work: "vision", Edits: "flags", Language: "python",
 		Sources: program.Sources{"YOLOX/tools/train.py": "--batch-size --fp16 --occupy --cache", "YOLOX/yolox/exp/yolox_base.py": "data_num_workers input_size multiscale_range"},
 		Proofs:  []string{"yolox/core/", "yolox/models/", "yolox/exp/", "yolox/utils/", "yolox.core."},
-		Steps: kit.Spelling{
-			"lower_batch_size":  kit.Say("Halve `-b` in your tools/train.py command (it counts all GPUs together), and remove `-o`, which reserves 90 % of the GPU in advance."),
-			"lower_resolution":  kit.Say("Append `input_size \"(416, 416)\"` (default 640) and `multiscale_range 0` to your command: otherwise the size changes from step to step."),
-			"mixed_precision":   kit.Say("Add `--fp16`."),
-			"lower_num_workers": kit.Say("Append `data_num_workers 1` to your command, and remove `--cache`, which keeps the images in RAM."),
+		Steps: parts.Spelling{
+			"lower_batch_size":  parts.Say("Halve `-b` in your tools/train.py command (it counts all GPUs together), and remove `-o`, which reserves 90 % of the GPU in advance."),
+			"lower_resolution":  parts.Say("Append `input_size \"(416, 416)\"` (default 640) and `multiscale_range 0` to your command: otherwise the size changes from step to step."),
+			"mixed_precision":   parts.Say("Add `--fp16`."),
+			"lower_num_workers": parts.Say("Append `data_num_workers 1` to your command, and remove `--cache`, which keeps the images in RAM."),
 		},
 		Titles:   map[string]string{"lower_batch_size": "Lower the batch size (-b)"},
-		Remedies: kit.PlainVision, Like: []*program.Program{&kit.Vision},
+		Remedies: parts.PlainVision, Like: []*program.Program{&parts.Vision},
 	}
 	// BasicSR trains networks that enlarge or restore pictures: EDSR, SwinIR, HAT,
 	// Restormer and NAFNet in their own copies.
@@ -48,18 +48,18 @@ var (
 		Name: "basicsr", Shown: "BasicSR", Work: "vision", Edits: "flags", Language: "python",
 		Sources: program.Sources{"BasicSR/options/train/EDSR/train_EDSR_Mx2.yml": "batch_size_per_gpu num_worker_per_gpu gt_size val_freq"},
 		Proofs:  []string{"basicsr/train.py", "basicsr/models/", "basicsr/data/"},
-		Steps: kit.Spelling{
-			"lower_batch_size":  kit.Say("In the options file halve `batch_size_per_gpu`."),
-			"lower_resolution":  kit.Say("In the options file halve `gt_size` (keep it a multiple of the scale): it takes a quarter of the memory. If it fails in validation, use smaller validation images, which are processed whole."),
-			"lower_num_workers": kit.Say("In the options file: `num_worker_per_gpu: 1`, `prefetch_mode: ~`."),
+		Steps: parts.Spelling{
+			"lower_batch_size":  parts.Say("In the options file halve `batch_size_per_gpu`."),
+			"lower_resolution":  parts.Say("In the options file halve `gt_size` (keep it a multiple of the scale): it takes a quarter of the memory. If it fails in validation, use smaller validation images, which are processed whole."),
+			"lower_num_workers": parts.Say("In the options file: `num_worker_per_gpu: 1`, `prefetch_mode: ~`."),
 		},
 		Titles:   map[string]string{"lower_resolution": "Use smaller crops (gt_size)"},
-		Remedies: kit.PlainVision, Like: []*program.Program{&kit.Vision},
-		Cards: []cause.Card{kit.EvaluationCard("basicsr/validation", []string{"in nondist_validation", "in dist_validation", "basicsr/models/", "basicsr/test.py"},
+		Remedies: parts.PlainVision, Like: []*program.Program{&parts.Vision},
+		Cards: []cause.Card{parts.EvaluationCard("basicsr/validation", []string{"in nondist_validation", "in dist_validation", "basicsr/models/", "basicsr/test.py"},
 			"Validation and test process each image as a whole, not the crops of training (`gt_size`). Memory grows with width x height, and some networks (SwinIR, HAT, Restormer) need far more than that.",
 			"`batch_size_per_gpu` and `gt_size`: validation uses neither.", "BasicSR/options/train/EDSR/train_EDSR_Mx2.yml",
 			cause.Cure{Fix: "lower_resolution", Title: "Validate on smaller images", Kind: "text", Text: "Crop the validation images (low and high resolution alike), or leave out the largest. A test of large images: cut them into overlapping tiles; SwinIR's main_test_swinir.py has `--tile 400`.", Cost: "Scores are on the crops."},
-			cause.Cure{Fix: "restart_session", Title: "Or train without validation", Kind: "text", Text: "Set `val_freq` in the options file higher than `total_iter`, and test the saved networks afterwards.", Cost: "No scores in between."}, kit.FreeOthers,
+			cause.Cure{Fix: "restart_session", Title: "Or train without validation", Kind: "text", Text: "Set `val_freq` in the options file higher than `total_iter`, and test the saved networks afterwards.", Cost: "No scores in between."}, parts.FreeOthers,
 			cause.Cure{Fix: "half_precision", Title: "Validate in 16 bit", Kind: "text", Text: "In `test` of the model's file put `with torch.autocast(\"cuda\"):` around `self.output = self.net_g(self.lq)`.", Cost: "Slightly other scores; some networks print black images."})},
 	}
 	// NeRFPyTorch is the first NeRF in PyTorch, of which many others are made.
@@ -67,14 +67,14 @@ var (
 		Name: "nerf-pytorch", Shown: "nerf-pytorch", Work: "vision", Edits: "flags", Language: "python",
 		Sources: program.Sources{"nerf-pytorch/run_nerf.py": "--N_rand --chunk --netchunk --N_samples --N_importance --half_res --factor --render_factor --render_only --i_video --i_testset --no_batching"},
 		Proofs:  []string{"nerf-pytorch/", "run_nerf.py", "run_nerf_helpers.py"},
-		Steps: kit.Spelling{
-			"lower_batch_size": kit.Say("Training: lower `--N_rand` (rays per step), for example to 512. Rendering: `--chunk 4096 --netchunk 16384` (same result)."),
-			"lower_resolution": kit.Say("`--N_samples 32 --N_importance 64` uses half as many points per ray as the usual 64 and 128. `--half_res` or a larger `--factor` makes the images smaller."),
+		Steps: parts.Spelling{
+			"lower_batch_size": parts.Say("Training: lower `--N_rand` (rays per step), for example to 512. Rendering: `--chunk 4096 --netchunk 16384` (same result)."),
+			"lower_resolution": parts.Say("`--N_samples 32 --N_importance 64` uses half as many points per ray as the usual 64 and 128. `--half_res` or a larger `--factor` makes the images smaller."),
 		},
 		Titles:   map[string]string{"lower_batch_size": "Lower the rays and points at a time"},
-		Remedies: kit.PlainVision, Like: []*program.Program{&kit.DataAside, &kit.Vision},
+		Remedies: parts.PlainVision, Like: []*program.Program{&parts.DataAside, &parts.Vision},
 		Cards: []cause.Card{{
-			ID: "nerf-pytorch/rays", Kinds: kit.Refused, Said: []string{"rays_rgb = torch.", "rays_rgb.to(", "images = torch.Tensor(images)"}, If: kit.Own, Cause: cause.OversizedAllocation, Weight: cause.Decisive, Figures: kit.Filled,
+			ID: "nerf-pytorch/rays", Kinds: parts.Refused, Said: []string{"rays_rgb = torch.", "rays_rgb.to(", "images = torch.Tensor(images)"}, If: parts.Own, Cause: cause.OversizedAllocation, Weight: cause.Decisive, Figures: parts.Filled,
 			Headline: "ran out of memory while moving the rays of all images to the GPU",
 			Means:    "Before the first step it moves the rays of all training images to the GPU: 36 bytes per pixel, and 12 more for the images. {asked} is one of the two.",
 			Not:      "`--N_rand`, `--chunk`: they only affect later steps.",
@@ -85,39 +85,39 @@ var (
 			},
 			Sources: []string{"nerf-pytorch/run_nerf.py"},
 		}, {
-			ID: "nerf-pytorch/render", Kinds: kit.Refused, Said: []string{"in render_path", "render_path("}, If: kit.Own, Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: kit.Filled,
+			ID: "nerf-pytorch/render", Kinds: parts.Refused, Said: []string{"in render_path", "render_path("}, If: parts.Own, Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: parts.Filled,
 			Headline: "ran out of memory while rendering a whole image, not in a training step",
 			Means:    "It renders an image in chunks of `--chunk` rays (default 32,768) and `--netchunk` points (default 65,536), beside what training keeps on the GPU.",
 			Not:      "`--N_rand`: it only affects training steps.",
 			Cures: []cause.Cure{
 				{Fix: "lower_batch_size", Title: "Render in smaller chunks (--chunk, --netchunk)", Cost: "slower; same images", Told: "Add `--chunk 4096 --netchunk 16384` to your command, or 1024 and 4096 if that fails. It continues from the last checkpoint."},
 				{Fix: "lower_parallel", Title: "Or render only after training", Cost: "no images in between", Told: "Train with `--i_video 1000000 --i_testset 1000000`, then render with `--render_only`."},
-				kit.FreeOthers, {Fix: "lower_resolution", Title: "Or render at half the size", Cost: "detail", Told: "`--render_factor 2` (with `--render_only`), `--half_res` (Blender scenes) or a larger `--factor` (LLFF)."},
+				parts.FreeOthers, {Fix: "lower_resolution", Title: "Or render at half the size", Cost: "detail", Told: "`--render_factor 2` (with `--render_only`), `--half_res` (Blender scenes) or a larger `--factor` (LLFF)."},
 			},
 			Sources: []string{"nerf-pytorch/run_nerf.py"},
-		}, kit.StepCard("nerf-pytorch/step", []string{"run_nerf.py", "run_nerf_helpers.py"},
+		}, parts.StepCard("nerf-pytorch/step", []string{"run_nerf.py", "run_nerf_helpers.py"},
 			"A step computes `--N_rand` rays (default 4,096) with `--N_samples` plus `--N_importance` points each, and keeps every layer's output for the backward pass.", "`--chunk`: training keeps the activations of all chunks.", "nerf-pytorch/run_nerf.py",
 			cause.Cure{Fix: "lower_batch_size", Title: "Use fewer rays per step (--N_rand)", Cost: "noisier steps", Steps: func(c *ledger.Case) []step.Step {
-				n := kit.HalfOf(c, 1024, "N_rand")
-				return kit.Say("`--N_rand " + n + "` in your command, or `N_rand = " + n + "` in the config file; then half of that. Half the rays take half the memory.")(c)
+				n := parts.HalfOf(c, 1024, "N_rand")
+				return parts.Say("`--N_rand " + n + "` in your command, or `N_rand = " + n + "` in the config file; then half of that. Half the rays take half the memory.")(c)
 			}},
-			kit.FreeOthers, cause.Cure{Fix: "lower_resolution", Title: "Or use fewer points per ray", Cost: "detail", Told: "`--N_samples 32 --N_importance 64` takes about half of 64 and 128."})},
+			parts.FreeOthers, cause.Cure{Fix: "lower_resolution", Title: "Or use fewer points per ray", Cost: "detail", Told: "`--N_samples 32 --N_importance 64` takes about half of 64 and 128."})},
 	}
 	// OpenCLIP is open_clip's training script.
 	OpenCLIP = program.Program{
 		Name: "open-clip", Shown: "open_clip", Work: "vision", Edits: "flags", Language: "python",
 		Sources: program.Sources{"open_clip/src/open_clip_train/params.py": "--batch-size --accum-freq --grad-checkpointing --precision --workers --local-loss --gather-with-grad"},
 		Proofs:  []string{"open_clip_train", "open_clip/src/training/", "-m training.main"},
-		Steps: kit.Spelling{
-			"lower_batch_size":       kit.Say("Halve `--batch-size` and add `--accum-freq 2`: the loss then still sees as many pairs."),
-			"gradient_checkpointing": kit.Say("Add `--grad-checkpointing`. On several GPUs also add `--local-loss --gather-with-grad`, so that no GPU holds the matrix of all pairs."),
-			"mixed_precision":        kit.Say("Add `--precision amp_bf16` (`amp` before RTX 30)."),
-			"lower_num_workers":      kit.Say("Add `--workers 2`."),
+		Steps: parts.Spelling{
+			"lower_batch_size":       parts.Say("Halve `--batch-size` and add `--accum-freq 2`: the loss then still sees as many pairs."),
+			"gradient_checkpointing": parts.Say("Add `--grad-checkpointing`. On several GPUs also add `--local-loss --gather-with-grad`, so that no GPU holds the matrix of all pairs."),
+			"mixed_precision":        parts.Say("Add `--precision amp_bf16` (`amp` before RTX 30)."),
+			"lower_num_workers":      parts.Say("Add `--workers 2`."),
 		},
-		Like: []*program.Program{&kit.Vision},
+		Like: []*program.Program{&parts.Vision},
 		Cards: []cause.Card{{
-			ID: "open-clip/metrics", Kinds: kit.Refused, Said: []string{"get_clip_metrics"}, If: func(c *ledger.Case) bool { return !ledger.Crowded(c) }, Cause: cause.OversizedAllocation, Weight: cause.Decisive,
-			Headline: "ran out of memory in the evaluation: it compares all validation images with all texts", Figures: kit.Filled,
+			ID: "open-clip/metrics", Kinds: parts.Refused, Said: []string{"get_clip_metrics"}, If: func(c *ledger.Case) bool { return !ledger.Crowded(c) }, Cause: cause.OversizedAllocation, Weight: cause.Decisive,
+			Headline: "ran out of memory in the evaluation: it compares all validation images with all texts", Figures: parts.Filled,
 			Means: "The features of the whole validation set are compared at once: samples x samples x 4 bytes. 50,000 samples take 9.3 GiB.",
 			Not:   "`--batch-size`, `--grad-checkpointing`: the matrix stays as large.",
 			Cures: []cause.Cure{
@@ -133,55 +133,55 @@ var (
 		Name: "guided-diffusion", Shown: "guided-diffusion", Work: "vision", Edits: "flags", Language: "python",
 		Sources: program.Sources{"guided-diffusion/scripts/image_train.py": "--batch_size --microbatch --use_fp16", "guided-diffusion/guided_diffusion/script_util.py": "--use_checkpoint --image_size --num_channels --attention_resolutions"},
 		Proofs:  []string{"guided_diffusion/", "improved_diffusion/", "guided-diffusion/"},
-		Steps: kit.Spelling{
-			"lower_batch_size":       kit.Say("Training: add `--microbatch 1`, which processes the batch in parts with the same result. Sampling: `--batch_size 1`."),
-			"gradient_checkpointing": kit.Say("Add `--use_checkpoint True`."),
-			"mixed_precision":        kit.Say("Add `--use_fp16 True`."),
-			"lower_resolution":       kit.Say("`--image_size 128`, or attention at fewer resolutions (`--attention_resolutions 16`). Both need training from scratch."),
+		Steps: parts.Spelling{
+			"lower_batch_size":       parts.Say("Training: add `--microbatch 1`, which processes the batch in parts with the same result. Sampling: `--batch_size 1`."),
+			"gradient_checkpointing": parts.Say("Add `--use_checkpoint True`."),
+			"mixed_precision":        parts.Say("Add `--use_fp16 True`."),
+			"lower_resolution":       parts.Say("`--image_size 128`, or attention at fewer resolutions (`--attention_resolutions 16`). Both need training from scratch."),
 		},
 		Titles: map[string]string{"lower_batch_size": "Process the batch in parts (--microbatch)"},
-		Like:   []*program.Program{&kit.Vision},
-		Cards: []cause.Card{kit.EvaluationCard("guided-diffusion/sample", []string{"image_sample.py", "classifier_sample.py", "super_res_sample.py", "in p_sample_loop", "in ddim_sample_loop"},
+		Like:   []*program.Program{&parts.Vision},
+		Cards: []cause.Card{parts.EvaluationCard("guided-diffusion/sample", []string{"image_sample.py", "classifier_sample.py", "super_res_sample.py", "in p_sample_loop", "in ddim_sample_loop"},
 			"Sampling runs `--batch_size` images (default 16) through the network at once. A classifier for guidance comes on top, with gradients.",
 			"`--microbatch`, `--use_checkpoint`: they are about training.", "guided-diffusion/scripts/image_sample.py",
-			cause.Cure{Fix: "lower_batch_size", If: when.Not(kit.One("batch_size")), Title: "Sample fewer images at once (--batch_size)", Steps: func(c *ledger.Case) []step.Step {
-				return kit.Say("Set `--batch_size " + kit.HalfOf(c, 4, "batch_size") + "`, down to 1. `--num_samples` decides how many images you get.")(c)
+			cause.Cure{Fix: "lower_batch_size", If: when.Not(parts.One("batch_size")), Title: "Sample fewer images at once (--batch_size)", Steps: func(c *ledger.Case) []step.Step {
+				return parts.Say("Set `--batch_size " + parts.HalfOf(c, 4, "batch_size") + "`, down to 1. `--num_samples` decides how many images you get.")(c)
 			}, Cost: "slower; as many images"},
-			cause.Cure{Fix: "half_precision", If: when.Not(kit.Shows("use_fp16 True")), Title: "Run the network in 16 bit", Kind: "text", Text: "Add `--use_fp16 True` (a classifier: `--classifier_use_fp16 True`).", Cost: "hardly any quality"},
-			cause.Cure{Fix: "use_smaller_model", Title: "Use a checkpoint of a lower resolution", Kind: "text", Text: "256x256_diffusion.pt instead of 512, with the flags that the README lists for it.", Cost: "smaller images"}, kit.FreeOthers)},
+			cause.Cure{Fix: "half_precision", If: when.Not(parts.Shows("use_fp16 True")), Title: "Run the network in 16 bit", Kind: "text", Text: "Add `--use_fp16 True` (a classifier: `--classifier_use_fp16 True`).", Cost: "hardly any quality"},
+			cause.Cure{Fix: "use_smaller_model", Title: "Use a checkpoint of a lower resolution", Kind: "text", Text: "256x256_diffusion.pt instead of 512, with the flags that the README lists for it.", Cost: "smaller images"}, parts.FreeOthers)},
 	}
 	// CycleGAN is pytorch-CycleGAN-and-pix2pix and what is made from it.
 	CycleGAN = program.Program{
 		Name: "cyclegan", Shown: "CycleGAN and pix2pix", Work: "vision", Edits: "flags", Language: "python",
 		Sources: program.Sources{"pytorch-CycleGAN-and-pix2pix/options/base_options.py": "--batch_size --crop_size --load_size --preprocess --num_threads --netG"},
 		Proofs:  []string{"CycleGAN-and-pix2pix", "cycle_gan_model.py", "pix2pix_model.py"},
-		Steps: kit.Spelling{
+		Steps: parts.Spelling{
 			"lower_batch_size":  ganBatch,
 			"lower_resolution":  ganSize,
-			"use_smaller_model": kit.Say("Use `--netG resnet_6blocks` or `--netG unet_128`, if the task allows."),
-			"lower_num_workers": kit.Say("Add `--num_threads 1`."),
+			"use_smaller_model": parts.Say("Use `--netG resnet_6blocks` or `--netG unet_128`, if the task allows."),
+			"lower_num_workers": parts.Say("Add `--num_threads 1`."),
 		},
-		Remedies: kit.PlainVision, Like: []*program.Program{&kit.Vision},
-		Cards: []cause.Card{kit.EvaluationCard("cyclegan/test", []string{"test_model.py", "test.py", "CycleGAN-and-pix2pix/models/base_model.py", "loadSize", "fineSize"},
+		Remedies: parts.PlainVision, Like: []*program.Program{&parts.Vision},
+		Cards: []cause.Card{parts.EvaluationCard("cyclegan/test", []string{"test_model.py", "test.py", "CycleGAN-and-pix2pix/models/base_model.py", "loadSize", "fineSize"},
 			"A test passes one whole image through the generator, at `--load_size` (older versions: `--loadSize`), or at its own size with `--preprocess none`. Memory grows with width x height.",
 			"`--batch_size`: test.py sets it to 1.", "pytorch-CycleGAN-and-pix2pix/options/base_options.py",
 			cause.Cure{Fix: "lower_resolution", Title: "Test on smaller images", Steps: ganSize, Cost: "less detail"},
 			cause.Cure{Fix: "cpu_offload", Title: "Or test on the CPU", Kind: "text", Text: "Add `--gpu_ids -1`.", Cost: "slower"},
-			cause.Cure{Fix: "stream_dataset", Title: "Or cut large images into overlapping tiles", Kind: "text", Text: "Tiles of 512 to 1024 pixels; join the results.", Cost: "visible seams are possible"}, kit.FreeOthers)},
+			cause.Cure{Fix: "stream_dataset", Title: "Or cut large images into overlapping tiles", Kind: "text", Text: "Tiles of 512 to 1024 pixels; join the results.", Cost: "visible seams are possible"}, parts.FreeOthers)},
 	}
 	// SlowFast is PySlowFast, with its forks for video.
 	SlowFast = program.Program{
 		Name: "slowfast", Shown: "PySlowFast", Work: "vision", Edits: "flags", Language: "python",
 		Sources: program.Sources{"SlowFast/slowfast/config/defaults.py": "TRAIN TEST BATCH_SIZE DATA_LOADER NUM_WORKERS DATA NUM_FRAMES TRAIN_CROP_SIZE TEST_CROP_SIZE MIXED_PRECISION NUM_GPUS"},
 		Proofs:  []string{"slowfast/models/", "slowfast/utils/", "slowfast/datasets/", "tools/run_net.py"},
-		Steps: kit.Spelling{
-			"lower_batch_size":  kit.InUse(kit.Say("Append half of your `TEST.BATCH_SIZE` to your command (it counts all GPUs together and must be divisible by NUM_GPUS)."), kit.Say("Append half of your `TRAIN.BATCH_SIZE` and `TEST.BATCH_SIZE` to your command (they count all GPUs together and must be divisible by NUM_GPUS). Lower the learning rate by the same factor.")),
-			"lower_resolution":  kit.InUse(kit.Say("Append `DATA.TEST_CROP_SIZE 224` to your command (default 256), or less. `DATA.NUM_FRAMES` must stay that of training."), kit.Say("Halve `DATA.NUM_FRAMES`, which halves the memory, or lower `DATA.TRAIN_CROP_SIZE`, for example from 224 to 192.")),
-			"mixed_precision":   kit.Say("Append `TRAIN.MIXED_PRECISION True` to your command."),
-			"lower_num_workers": kit.Say("Append `DATA_LOADER.NUM_WORKERS 0` to your command: each worker decodes whole videos."),
+		Steps: parts.Spelling{
+			"lower_batch_size":  parts.InUse(parts.Say("Append half of your `TEST.BATCH_SIZE` to your command (it counts all GPUs together and must be divisible by NUM_GPUS)."), parts.Say("Append half of your `TRAIN.BATCH_SIZE` and `TEST.BATCH_SIZE` to your command (they count all GPUs together and must be divisible by NUM_GPUS). Lower the learning rate by the same factor.")),
+			"lower_resolution":  parts.InUse(parts.Say("Append `DATA.TEST_CROP_SIZE 224` to your command (default 256), or less. `DATA.NUM_FRAMES` must stay that of training."), parts.Say("Halve `DATA.NUM_FRAMES`, which halves the memory, or lower `DATA.TRAIN_CROP_SIZE`, for example from 224 to 192.")),
+			"mixed_precision":   parts.Say("Append `TRAIN.MIXED_PRECISION True` to your command."),
+			"lower_num_workers": parts.Say("Append `DATA_LOADER.NUM_WORKERS 0` to your command: each worker decodes whole videos."),
 		},
 		Titles:   map[string]string{"lower_resolution": "Use fewer frames or smaller crops"},
-		Remedies: kit.PlainVision, Like: []*program.Program{&kit.Vision},
+		Remedies: parts.PlainVision, Like: []*program.Program{&parts.Vision},
 	}
 )
 
@@ -191,19 +191,19 @@ func ganBatch(c *ledger.Case) []step.Step {
 	if c.Near("fineSize", "loadSize") {
 		name = "--batchSize"
 	}
-	return kit.Say("Set `" + name + " " + kit.HalfOf(c, 1, "batch_size", "batchSize") + "` (the default is 1).")(c)
+	return parts.Say("Set `" + name + " " + parts.HalfOf(c, 1, "batch_size", "batchSize") + "` (the default is 1).")(c)
 }
 
 // ganSize is a smaller image in the names of the version that ran.
 func ganSize(c *ledger.Case) []step.Step {
-	old, n := c.Near("fineSize", "loadSize"), kit.HalfOf(c, 256, "crop_size", "fineSize", fact.OptionSize)
+	old, n := c.Near("fineSize", "loadSize"), parts.HalfOf(c, 256, "crop_size", "fineSize", fact.OptionSize)
 	switch {
-	case kit.Evaluates(c) && old:
-		return kit.Say("Add `--resize_or_crop scale_width --loadSize 512`, or less.")(c)
-	case kit.Evaluates(c):
-		return kit.Say("Add `--preprocess scale_width --load_size 512` (a multiple of 4), or less.")(c)
+	case parts.Evaluates(c) && old:
+		return parts.Say("Add `--resize_or_crop scale_width --loadSize 512`, or less.")(c)
+	case parts.Evaluates(c):
+		return parts.Say("Add `--preprocess scale_width --load_size 512` (a multiple of 4), or less.")(c)
 	case old:
-		return kit.Say("Train on smaller crops: `--fineSize " + n + "` with the `--loadSize` that you have, and `--resize_or_crop resize_and_crop`, the default.")(c)
+		return parts.Say("Train on smaller crops: `--fineSize " + n + "` with the `--loadSize` that you have, and `--resize_or_crop resize_and_crop`, the default.")(c)
 	}
-	return kit.Say("Train on smaller crops: `--crop_size " + n + "` with the `--load_size` that you have. Wide images: also `--preprocess scale_width_and_crop`.")(c)
+	return parts.Say("Train on smaller crops: `--crop_size " + n + "` with the `--load_size` that you have. Wide images: also `--preprocess scale_width_and_crop`.")(c)
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
-	"github.com/oomdoc/oomdoc/rules/program/trainer/kit"
+	"github.com/oomdoc/oomdoc/rules/program/trainer/parts"
 	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -31,7 +31,7 @@ func absurd(c *ledger.Case) map[string]string {
 // grown says how many Gaussians fill what this program holds: 59 numbers each,
 // with gradient and two moments of Adam.
 func grown(c *ledger.Case) map[string]string {
-	out := kit.Filled(c)
+	out := parts.Filled(c)
 	out["millions"], out["now"], out["pieces"] = "", "", ""
 	if n := c.Mine.Bytes / (59 * 16); c.Mine.Has() && n > 2_000_000 {
 		out["millions"] = ledger.Thousands(n / 1_000_000)
@@ -76,8 +76,8 @@ var splatCards = []cause.Card{
 		Sources: []string{"gaussian-splatting/utils/camera_utils.py", "gaussian-splatting/README.md"},
 	},
 	{
-		ID: "gaussian-splatting/pictures", Kinds: kit.Refused, Said: []string{"in loadCam", "cameraList_from_camInfos", "scene/cameras.py", "utils/camera_utils.py"},
-		Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out of memory while loading the images, before training began", Figures: kit.Filled,
+		ID: "gaussian-splatting/pictures", Kinds: parts.Refused, Said: []string{"in loadCam", "cameraList_from_camInfos", "scene/cameras.py", "utils/camera_utils.py"},
+		Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out of memory while loading the images, before training began", Figures: parts.Filled,
 		Means:   "By default all training images are loaded onto the GPU at the start, in 32 bit: width x height x 12 bytes. 500 images of 1600 x 1060 take 9.5 GiB.",
 		Cures:   []cause.Cure{{Fix: "cpu_offload"}, {Fix: "lower_resolution"}, fewerImages},
 		Sources: []string{"gaussian-splatting/README.md", "https://github.com/graphdeco-inria/gaussian-splatting/issues/1009", "https://github.com/graphdeco-inria/gaussian-splatting/issues/676", "https://github.com/hbb1/2d-gaussian-splatting/issues/97"},
@@ -96,7 +96,7 @@ var splatCards = []cause.Card{
 		Sources: []string{"https://github.com/ashawkey/diff-gaussian-rasterization/issues/27", "https://github.com/ingra14m/Deformable-3D-Gaussians/issues/57", "https://github.com/donydchen/mvsplat/issues/104", "https://github.com/hbb1/2d-gaussian-splatting/issues/97", "https://github.com/waczjoan/gaussian-mesh-splatting/issues/35", "gaussian-splatting/README.md"}, Solved: 2,
 	},
 	{
-		ID: "gaussian-splatting/point-cloud", Kinds: kit.Refused, Said: []string{"create_from_pcd", "distCUDA2", "simple_knn"},
+		ID: "gaussian-splatting/point-cloud", Kinds: parts.Refused, Said: []string{"create_from_pcd", "distCUDA2", "simple_knn"},
 		Cause: cause.SoftwareBug, Weight: cause.Strong, Headline: "failed in simple-knn on the point cloud, before training began",
 		Means: "simple-knn computes distances between the points of the cloud, which normally takes only a few MB of GPU memory. Usual reasons: the extension was built for another GPU or CUDA version, or the images loaded just before already fill the GPU.",
 		Not:   "Fewer iterations, other densification settings: training had not begun.",
@@ -119,21 +119,21 @@ var splatCards = []cause.Card{
 		Sources: []string{"gaussian-splatting/scene/gaussian_model.py", "gaussian-splatting/train.py", "https://github.com/graphdeco-inria/gaussian-splatting/issues/587"},
 	},
 	{
-		ID: "gaussian-splatting/growth", Kinds: kit.Refused, Said: []string{"densify_and_prune", "densify_and_split", "densify_and_clone", "densification_postfix", "cat_tensors_to_optimizer", "rasterize_gaussians", "gaussian_renderer/"},
+		ID: "gaussian-splatting/growth", Kinds: parts.Refused, Said: []string{"densify_and_prune", "densify_and_split", "densify_and_clone", "densification_postfix", "cat_tensors_to_optimizer", "rasterize_gaussians", "gaussian_renderer/"},
 		If: func(c *ledger.Case) bool { return !ledger.Crowded(c) }, Cause: cause.TrainingStateTooLarge, Weight: cause.Decisive, Headline: "ran out of GPU memory: too many Gaussians, or too large images", Figures: grown,
 		Means: "[[{pieces} ]]Training adds Gaussians until `--densify_until_iter` (default: step 15,000). Each takes about 0.9 KiB with gradient and Adam state, and more while rendering.[[ {now}]][[ The memory in use would fit at most {millions} million Gaussians, less what the images take.]]",
 		Cures: []cause.Cure{
 			{Fix: "expandable_segments", If: when.All(unusedReserve, reader.HasExpandableSegments), Title: "Turn on expandable_segments (against fragmentation)", Cost: "none"},
 			{Fix: "max_split_size", If: when.All(unusedReserve, cures.SplitEra), Title: "Set max_split_size_mb (against fragmentation)", Cost: "sometimes slower", Steps: cures.SplitSize},
 			{Fix: "use_smaller_model"},
-			{Fix: "cpu_offload", If: when.Not(kit.Shows("--data_device cpu"))}, {Fix: "lower_resolution"},
+			{Fix: "cpu_offload", If: when.Not(parts.Shows("--data_device cpu"))}, {Fix: "lower_resolution"},
 		},
 		Sources: []string{"gaussian-splatting/README.md", "gaussian-splatting/arguments/__init__.py", "gaussian-splatting/scene/gaussian_model.py", "https://github.com/hbb1/2d-gaussian-splatting/issues/40"},
 	},
 }
 
 // pictureRAM are the ways in which RAM runs out while images are kept there.
-var pictureRAM = append(append([]fact.Kind{}, kit.RAMGone...), fact.CommitLimit)
+var pictureRAM = append(append([]fact.Kind{}, parts.RAMGone...), fact.CommitLimit)
 
 var nerfCards = []cause.Card{
 	{
@@ -149,15 +149,15 @@ var nerfCards = []cause.Card{
 		Sources: []string{"nerfstudio/nerfstudio/data/datamanagers/base_datamanager.py", "nerfstudio/nerfstudio/data/utils/dataloaders.py", "nerfstudio/nerfstudio/data/dataparsers/nerfstudio_dataparser.py"},
 	},
 	{
-		ID: "nerfstudio/cached-pictures", Kinds: kit.Refused, Said: []string{"full_images_datamanager.py", "_load_images", "in cache_images", "_undistort"},
-		Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out of memory while caching the training images", Figures: kit.Filled,
+		ID: "nerfstudio/cached-pictures", Kinds: parts.Refused, Said: []string{"full_images_datamanager.py", "_load_images", "in cache_images", "_undistort"},
+		Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out of memory while caching the training images", Figures: parts.Filled,
 		Means:   "splatfacto keeps all training images on the GPU: 6 MB each at 1920 x 1080, and four times that with `cache-images-type` float32. Newer releases keep more than 500 images in RAM.",
 		Not:     "Fewer rays: splatfacto has none.",
 		Cures:   []cause.Cure{{Fix: "cpu_offload"}, {Fix: "lower_resolution"}, fewerImages},
 		Sources: []string{"nerfstudio/nerfstudio/data/datamanagers/full_images_datamanager.py", "nerfstudio/nerfstudio/configs/method_configs.py"},
 	},
 	{
-		ID: "nerfstudio/render", Kinds: kit.Refused, Said: []string{"get_outputs_for_camera", "get_average_eval_image_metrics", "ns-render", "get_outputs_for_camera_ray_bundle", "get_eval_image_metrics"},
+		ID: "nerfstudio/render", Kinds: parts.Refused, Said: []string{"get_outputs_for_camera", "get_average_eval_image_metrics", "ns-render", "get_outputs_for_camera_ray_bundle", "get_eval_image_metrics"},
 		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of memory while rendering a whole image, not in training",
 		Means: "It failed while rendering for evaluation, the viewer or a video, not in a training step. NeRF models render rays in chunks, and the chunk size decides.",
 		Not:   "`train-num-rays-per-batch`: it only affects training.",
@@ -167,7 +167,7 @@ var nerfCards = []cause.Card{
 		},
 		Sources: []string{"nerfstudio/nerfstudio/models/base_model.py"},
 	},
-	kit.StepCard("nerfstudio/step", []string{"nerfstudio/engine/trainer.py", "nerfstudio/models/", "nerfstudio/pipelines/"},
+	parts.StepCard("nerfstudio/step", []string{"nerfstudio/engine/trainer.py", "nerfstudio/models/", "nerfstudio/pipelines/"},
 		"nerfacto: memory depends on rays x samples, from the first step on. splatfacto: the number of Gaussians grows until `stop-split-at`, and memory with it.",
 		"", "nerfstudio/nerfstudio/models/splatfacto.py",
 		cause.Cure{Fix: "lower_batch_size"}, cause.Cure{Fix: "cpu_offload", If: when.Not(cures.Through("nerfacto.py"))},
@@ -176,25 +176,25 @@ var nerfCards = []cause.Card{
 }
 
 var ganCards = []cause.Card{
-	kit.EvaluationCard("stylegan/metrics", []string{"metrics/metric_main.py", "metrics/metric_utils.py", "Evaluating metrics..."},
+	parts.EvaluationCard("stylegan/metrics", []string{"metrics/metric_main.py", "metrics/metric_utils.py", "Evaluating metrics..."},
 		"The metrics (FID by default) run at every snapshot, with the generator, a detector network and batches of 64 images, beside the training state.",
 		"`--batch-gpu`: the metrics have their own batch.", "stylegan3/train.py",
 		cause.Cure{Fix: "restart_session", Title: "Train without metrics (--metrics=none)", Kind: "text", Text: "Add `--metrics=none --resume=` with your last snapshot. Afterwards: `python calc_metrics.py --metrics=fid50k_full --network=SNAPSHOT.pkl --data=DATA.zip` (your own files).", Cost: "No scores in between."},
-		cause.Cure{Fix: "lower_batch_size", Title: "Or use smaller batches in the metrics", Kind: "text", Text: "In metrics/metric_utils.py lower `batch_size=64` of the `compute_feature_stats` functions to 16.", Cost: "Slower metrics; same scores."}, kit.FreeOthers),
-	kit.StepCard("stylegan/step", []string{"training/training_loop.py", "training/networks_stylegan", "training/loss.py"},
+		cause.Cure{Fix: "lower_batch_size", Title: "Or use smaller batches in the metrics", Kind: "text", Text: "In metrics/metric_utils.py lower `batch_size=64` of the `compute_feature_stats` functions to 16.", Cost: "Slower metrics; same scores."}, parts.FreeOthers),
+	parts.StepCard("stylegan/step", []string{"training/training_loop.py", "training/networks_stylegan", "training/loss.py"},
 		"`--batch` is split over the GPUs, and each share is processed at once unless `--batch-gpu` (StyleGAN3) is lower. The regularisation steps need more than the others.",
 		"`--workers`: they use system RAM.", "stylegan3/train.py",
 		cause.Cure{Fix: "lower_batch_size"}, cause.Cure{Fix: "use_smaller_model"}, cause.Cure{Fix: "lower_resolution"}),
 }
 
 var fastaiCards = []cause.Card{
-	kit.EvaluationCard("fastai/predict", []string{"in get_preds", "_do_epoch_validate", "in validate", "in predict"},
+	parts.EvaluationCard("fastai/predict", []string{"in get_preds", "_do_epoch_validate", "in validate", "in predict"},
 		"It failed in validation or prediction, which fastai runs without gradients. The validation batch is as large as in training by default (`val_bs`), a test loader takes its size too. `get_preds` keeps the predictions on the CPU.",
 		"`torch.no_grad()`: fastai uses it here already.", "fastai/fastai/learner.py",
 		cause.Cure{Fix: "lower_batch_size", Title: "Use a smaller batch for validation and tests", Told: "With your own files; where you make the DataLoaders, `val_bs=8` does it for validation.", Kind: "python", Text: "test_dl = learn.dls.test_dl(files, bs=8)\npreds, _ = learn.get_preds(dl=test_dl)", Cost: "slower"},
 		cause.Cure{Fix: "restart_session", Title: "Restart the kernel, and load the model alone", Told: "Training keeps the optimizer's state. Call `learn.export()` first, then in a fresh kernel:", Kind: "python", Text: "learn = load_learner(\"export.pkl\", cpu=False)", Cost: "The kernel's variables are lost."},
-		cause.Cure{Fix: "lower_resolution"}, kit.FreeOthers),
-	kit.StepCard("fastai/step", []string{"fastai/learner.py", "fastai/callback/"},
+		cause.Cure{Fix: "lower_resolution"}, parts.FreeOthers),
+	parts.StepCard("fastai/step", []string{"fastai/learner.py", "fastai/callback/"},
 		"Memory grows with the batch size (`bs`, default 64), the square of the image size, and after `unfreeze()`. In a notebook the failed cell keeps its tensors, so smaller batches can fail too until you restart the kernel.",
 		"`torch.cuda.empty_cache()` in the next cell: the error still holds the tensors.", "fastai/fastai/callback/fp16.py",
 		cause.Cure{Fix: "restart_session", Title: "Lower the batch size (bs); in a notebook restart the kernel first", Kind: "python", Text: "dls = ImageDataLoaders.from_folder(path, bs=16, item_tfms=Resize(224))   # bs: default 64", Cost: "The kernel's variables are lost; slower."},

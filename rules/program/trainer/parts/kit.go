@@ -1,6 +1,6 @@
-// Package kit has what the literals of trainers share: steps from the reader's own
+// Package parts has what the literals of trainers share: steps from the reader's own
 // command, and cards on a step or an evaluation that did not fit.
-package kit
+package parts
 
 import (
 	"strconv"
