@@ -146,11 +146,15 @@ func (p *page) why(in *diagnose.Incident) {
 	}
 }
 
+// open is the doubt of a page that tells the causes between which the log does not
+// decide.
+const open = "not certain"
+
 // doubt is the likeliest cause's probability in a word.
 func doubt(in *diagnose.Incident) string {
 	c := in.Causes[0]
 	if c.ID == "unknown" || in.Knowledge != nil && in.Knowledge.Open && c.Confidence < likely {
-		return "not certain"
+		return open
 	}
 	return chance(c.Confidence)
 }
@@ -531,7 +535,7 @@ func (p *page) foot(in *diagnose.Incident) {
 	} else if in.Model != nil && in.Model.Name != "" && len(in.Model.Name) < 50 {
 		told += " · " + strings.ReplaceAll(in.Model.Name, "`", "")
 	}
-	if len(in.Causes) > 0 && in.Causes[0].ID != "unknown" {
+	if len(in.Causes) > 0 && doubt(in) != open { // else the page claims no cause
 		told += " · `oomdoc explain " + strings.ReplaceAll(in.Causes[0].ID, "`", "") + "`"
 	}
 	p.say(prose(told + " · `oomdoc --full`"))
