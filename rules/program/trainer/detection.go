@@ -1,6 +1,7 @@
 package trainer
 
 import (
+	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
 	"github.com/oomdoc/oomdoc/rules/program/trainer/parts"
 	"strconv"
 
@@ -92,7 +93,7 @@ var Ultralytics = program.Program{
 // ultralyticsBatch halves what the log shows.
 func ultralyticsBatch(c *ledger.Case) []step.Step {
 	switch n := parts.Number(c, "batch", "batch_size"); {
-	case parts.Evaluates(c):
+	case cures.Evaluating(c):
 		return []step.Step{{Kind: "text", Text: "Pass `batch=1` (predict and export: the default; val: default 16)."}}
 	case n > 1:
 		return []step.Step{{Kind: "text", Text: "Set `batch=" + strconv.Itoa(n/2) + "` (yours: " + strconv.Itoa(n) + ") in `model.train(...)` or the `yolo` command, down to 1."}}

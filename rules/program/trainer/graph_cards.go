@@ -1,6 +1,7 @@
 package trainer
 
 import (
+	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
 	"github.com/oomdoc/oomdoc/rules/program/trainer/parts"
 	"slices"
 
@@ -53,8 +54,8 @@ var pygCards = []cause.Card{
 		Means: "A layer computes a message for EVERY edge (edges x channels x 4 bytes), and training keeps it for the backward pass[[: {asked} would be {edges} edges with 64 channels]]. If one whole graph is passed per step, there is no batch size to lower.",
 		Not:   "`DataLoader` with a smaller batch_size, if you have one graph: it batches graphs, not nodes.",
 		Cures: []cause.Cure{
-			{Fix: "inference_mode", If: parts.Evaluates, Title: "Evaluate layer by layer in batches, or on the CPU", Told: "The whole graph goes through at once here. The OGB and PyG examples have `model.inference(x, loader)` with `NeighborLoader(num_neighbors=[-1])`. If RAM allows, it is simpler on the CPU:", Kind: "python", Text: "model.cpu(); data = data.cpu()\nwith torch.no_grad():\n    out = model(data.x, data.adj_t)   # your own call; then model.cuda() again", Cost: "Slower; same result."},
-			{Fix: "lower_batch_size", If: when.Not(parts.Evaluates), Title: "Train on sampled neighbours (NeighborLoader)"},
+			{Fix: "inference_mode", If: cures.Evaluating, Title: "Evaluate layer by layer in batches, or on the CPU", Told: "The whole graph goes through at once here. The OGB and PyG examples have `model.inference(x, loader)` with `NeighborLoader(num_neighbors=[-1])`. If RAM allows, it is simpler on the CPU:", Kind: "python", Text: "model.cpu(); data = data.cpu()\nwith torch.no_grad():\n    out = model(data.x, data.adj_t)   # your own call; then model.cuda() again", Cost: "Slower; same result."},
+			{Fix: "lower_batch_size", If: when.Not(cures.Evaluating), Title: "Train on sampled neighbours (NeighborLoader)"},
 			{Fix: "efficient_attention", Title: "Use a sparse adjacency matrix", If: func(c *ledger.Case) bool { return !c.Near("gat_conv.py") }, Told: "GCN, SAGE and GIN then multiply by it and store no messages (needs torch-sparse or a recent PyG):", Kind: "python", Text: "import torch_geometric.transforms as T\n\ndata = T.ToSparseTensor()(data)   # then model(data.x, data.adj_t)", Cost: "None; not for edge features."},
 			narrower,
 		},

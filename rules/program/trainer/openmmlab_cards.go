@@ -157,7 +157,7 @@ func rotated(c *ledger.Case) map[string]string {
 
 // mmApplies: a model is used, or measured between two epochs.
 func mmApplies(c *ledger.Case) bool {
-	return parts.Evaluates(c) || c.Phase == "inference" || c.Phase == "unknown" || c.Near("whole_inference", "slide_inference")
+	return cures.Evaluating(c) || c.Phase == "inference" || c.Phase == "unknown" || c.Near("whole_inference", "slide_inference")
 }
 
 var mmsegCards = []cause.Card{

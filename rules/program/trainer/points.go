@@ -4,6 +4,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
 	"github.com/oomdoc/oomdoc/rules/program/trainer/baselines"
 	"github.com/oomdoc/oomdoc/rules/program/trainer/parts"
 	"github.com/oomdoc/oomdoc/rules/when"
@@ -36,8 +37,8 @@ var sparseCards = []cause.Card{{
 	Cures: []cause.Cure{
 		{Fix: "lower_batch_size", Title: "Limit the points per scene, and use batch size 1", Kind: "text", Text: "Crop or sample to at most 150,000 points. SoftGroup: `max_npoint` (default 250000). MinkowskiEngine: crop before `sparse_quantize`. Print the number of points of each scene to find the densest.", Cost: "Less context; slower per sample."},
 		{Fix: "lower_resolution"},
-		{Fix: "half_precision", If: parts.Evaluates, Title: "Evaluate in 16 bit", Told: "spconv 2 and TorchSparse support it, MinkowskiEngine does not:", Kind: "python", Text: "with torch.no_grad(), torch.autocast(\"cuda\"):\n    pred = model(batch)   # your own call", Cost: "Hardly any accuracy."},
-		{Fix: "mixed_precision", If: when.Not(parts.Evaluates), Title: "Turn on mixed precision (16 bit)", Told: "spconv 2 and TorchSparse support it, MinkowskiEngine does not:", Kind: "python", Text: "with torch.autocast(\"cuda\"):\n    loss = model(batch)   # your own call; with a GradScaler", Cost: "Usually faster."},
+		{Fix: "half_precision", If: cures.Evaluating, Title: "Evaluate in 16 bit", Told: "spconv 2 and TorchSparse support it, MinkowskiEngine does not:", Kind: "python", Text: "with torch.no_grad(), torch.autocast(\"cuda\"):\n    pred = model(batch)   # your own call", Cost: "Hardly any accuracy."},
+		{Fix: "mixed_precision", If: when.Not(cures.Evaluating), Title: "Turn on mixed precision (16 bit)", Told: "spconv 2 and TorchSparse support it, MinkowskiEngine does not:", Kind: "python", Text: "with torch.autocast(\"cuda\"):\n    loss = model(batch)   # your own call; with a GradScaler", Cost: "Usually faster."},
 	},
 	Sources: []string{"https://github.com/traveller59/second.pytorch/issues/82", "https://github.com/drprojects/superpoint_transformer/issues/144", "https://github.com/vLAR-group/GrowSP/issues/9", "https://github.com/tianweiy/CenterPoint/issues/2"}, Solved: 1,
 }}

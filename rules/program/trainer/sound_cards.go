@@ -4,6 +4,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
 	"github.com/oomdoc/oomdoc/rules/program/trainer/parts"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
@@ -26,8 +27,8 @@ var nemoCards = []cause.Card{
 		If: parts.Own, Cause: cause.BatchTooLarge, Weight: cause.Decisive, Headline: "ran out of GPU memory in the transducer's joint network", Figures: joint,
 		Means: "The joint network scores every audio frame x text position x word piece, usually the largest tensor.[[ {asked} fits {samples} samples of 400 frames, 80 positions and 1,025 pieces.]] With `fuse_loss_wer` it processes `fused_batch_size` samples at a time, otherwise the whole batch. The longest recordings decide.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", If: parts.Evaluates, Title: "Lower the validation batch size", Kind: "text", Text: "It failed in validation. Add `model.validation_ds.batch_size=4` (test: `model.test_ds.batch_size`) and `model.joint.fuse_loss_wer=true model.joint.fused_batch_size=4`.", Cost: "Slower validation; same result."},
-			{Fix: "lower_batch_size", If: when.Not(parts.Evaluates), Title: "Lower fused_batch_size", Kind: "text", Text: "Add `model.joint.fuse_loss_wer=true model.joint.fused_batch_size=2` to your command, then try 1. The encoder's batch size stays the same.", Cost: "Slower steps; same result."},
+			{Fix: "lower_batch_size", If: cures.Evaluating, Title: "Lower the validation batch size", Kind: "text", Text: "It failed in validation. Add `model.validation_ds.batch_size=4` (test: `model.test_ds.batch_size`) and `model.joint.fuse_loss_wer=true model.joint.fused_batch_size=4`.", Cost: "Slower validation; same result."},
+			{Fix: "lower_batch_size", If: when.Not(cures.Evaluating), Title: "Lower fused_batch_size", Kind: "text", Text: "Add `model.joint.fuse_loss_wer=true model.joint.fused_batch_size=2` to your command, then try 1. The encoder's batch size stays the same.", Cost: "Slower steps; same result."},
 			{Fix: "lower_context"},
 			{Fix: "mixed_precision"},
 		},

@@ -9,18 +9,30 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 )
 
-// Names of what runs a model on data without training it.
+// Names of what takes a training step, and of what runs a model on data without
+// training it.
 var (
-	evaluatingFiles     = []string{"test", "val", "valid", "validate", "eval", "evaluate", "evaluator", "evaluation", "evaler", "inference", "infer", "predict", "test_net", "demo", "detect", "decode", "generate", "recognize", "validation"}
-	evaluatingFunctions = []string{"evaluate", "validate", "validation", "validation_step", "test_step", "eval", "test", "val", "predict", "infer", "inference", "demo", "decode_dataset", "decode_one_batch", "generate", "evaluation", "valid_step", "eval_model", "eval_step", "eval_loop"}
+	steppingFunctions   = []string{"train_one_epoch", "training_step", "train_step", "run_step", "forward_train", "loss_and_predict", "loss", "backward", "calculate_loss", "get_loss"}
+	evaluatingFiles     = []string{"test", "val", "valid", "validate", "eval", "evaluate", "evaluator", "evaluation", "evaler", "inference", "infer", "predict", "predictor", "validator", "test_net", "demo", "detect", "decode", "generate", "interactive", "recognize", "validation", "export", "exporter"}
+	evaluatingFunctions = []string{
+		"evaluate", "validate", "validation", "validation_step", "test_step", "eval", "test", "val", "val_step", "do_test", "predict", "infer", "inference", "demo", "decode_dataset", "decode_one_batch", "generate", "evaluation", "evaluation_loop", "valid_step", "eval_model", "eval_step", "eval_loop", "eval_epoch", "run_eval",
+		"perform_test", "run_validation", "inference_on_dataset", "inference_step", "simple_test", "aug_test", "forward_test", "predict_once_and_export", "nondist_validation", "dist_validation", "log_validation", "p_sample_loop", "ddim_sample_loop", "get_preds", "get_clip_metrics", "calc_metric", "compute_feature_stats_for_generator", "compute_feature_stats_for_dataset", "validation_pass",
+	}
 )
 
-// Evaluating: the traceback goes through an evaluation, a test or a prediction,
-// and through no training step after it.
+// Evaluating: the innermost frame that says which measures or uses a model, an
+// evaluation between two epochs, a test, a prediction or an export, and takes no
+// training step.
 func Evaluating(c *ledger.Case) bool {
-	frames := ledger.Trace(c)
-	at := slices.IndexFunc(frames, evaluates)
-	return (at >= 0 || Validating(c)) && !slices.ContainsFunc(frames[max(at, 0):], func(f fact.Code) bool { return strings.Contains(f.Source, ".backward(") })
+	for _, f := range slices.Backward(ledger.Trace(c)) {
+		switch {
+		case slices.Contains(steppingFunctions, f.Function), strings.Contains(f.Source, ".backward("):
+			return false
+		case evaluates(f):
+			return true
+		}
+	}
+	return Validating(c)
 }
 
 // Uses: an evaluation, a test or a prediction by itself, not one between the
@@ -36,9 +48,10 @@ func trains(f fact.Code) bool {
 		slices.ContainsFunc([]string{".train(", ".fit(", "train_model(", "train(", ".fine_tune("}, func(call string) bool { return strings.Contains(f.Source, call) })
 }
 
+// evaluates: a frame of one. Ultralytics calls every forward pass _predict_once.
 func evaluates(f fact.Code) bool {
 	file := path.Base(strings.ReplaceAll(strings.ToLower(f.File), `\`, "/"))
 	name := strings.TrimLeft(strings.ToLower(f.Function), "_")
 	return slices.Contains(evaluatingFiles, strings.TrimSuffix(file, ".py")) || slices.Contains(evaluatingFunctions, name) ||
-		strings.HasSuffix(name, "_test") || strings.HasSuffix(name, "_validation") || strings.HasPrefix(name, "evaluate_") || strings.HasPrefix(name, "eval_") || strings.HasPrefix(name, "test_") || strings.HasPrefix(name, "predict_") || strings.HasPrefix(name, "validate_")
+		strings.HasSuffix(name, "_test") || strings.HasSuffix(name, "_validation") || strings.HasPrefix(name, "evaluate_") || strings.HasPrefix(name, "eval_") || strings.HasPrefix(name, "test_") || strings.HasPrefix(name, "predict_") && name != "predict_once" || strings.HasPrefix(name, "validate_")
 }

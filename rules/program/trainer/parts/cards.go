@@ -30,16 +30,16 @@ func Ordinary(c *ledger.Case) bool {
 
 // StepCard is what all trainers have to say of a step that did not fit, in
 // their own words.
-func StepCard(id string, said []string, means, not, source string, cures ...cause.Cure) cause.Card {
+func StepCard(id string, said []string, means, not, source string, list ...cause.Cure) cause.Card {
 	later := ""
 	if slices.Contains([]string{"monai/step", "fastai/step", "detectron2/step"}, id) { // their readers write code
 		later = keptLater
 	}
 	return cause.Card{
-		ID: id, Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"training", "unknown"}, Said: said, If: when.All(Ordinary, when.Not(Evaluates)),
+		ID: id, Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"training", "unknown"}, Said: said, If: when.All(Ordinary, when.Not(cures.Evaluating)),
 		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of memory[[ {while}]]", Figures: Filled,
 		Means: means + "[[ {spilled}]][[ It fills the {full} GPU by itself, so closing other programs gains little.]]",
-		Not:   not, Later: later, Cures: cures, Sources: []string{source},
+		Not:   not, Later: later, Cures: list, Sources: []string{source},
 	}
 }
 

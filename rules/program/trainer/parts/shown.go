@@ -1,7 +1,6 @@
 package parts
 
 import (
-	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -13,31 +12,6 @@ import (
 	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
-
-// Functions that take a training step, and those that measure or use a model.
-var (
-	stepping   = []string{"train_one_epoch", "training_step", "train_step", "run_step", "forward_train", "loss_and_predict", "loss", "backward", "calculate_loss", "get_loss"}
-	evaluating = []string{
-		"evaluate", "evaluation_loop", "validate", "validation", "val", "val_step", "do_test", "test", "test_step", "validation_step", "eval_epoch", "perform_test", "run_validation", "inference_on_dataset", "inference", "simple_test", "aug_test",
-		"forward_test", "predict", "predict_step", "_predict_once_and_export", "nondist_validation", "dist_validation", "eval_step", "valid_step", "_eval_dataset", "validate_one_epoch", "run_eval", "infer", "log_validation", "p_sample_loop", "ddim_sample_loop", "inference_step", "_generate", "get_preds", "eval_one_epoch", "get_clip_metrics", "calc_metric", "compute_feature_stats_for_generator", "compute_feature_stats_for_dataset", "validation_pass", "evaluate_and_save_model",
-	}
-	applying = []string{"detect.py", "val.py", "test.py", "predict.py", "demo.py", "infer.py", "inference.py", "eval.py", "evaluate.py", "export.py", "exporter.py", "predictor.py", "validator.py", "generate.py", "interactive.py"}
-)
-
-// Evaluates reports that the innermost frame that says which measures or uses a
-// model: an evaluation between two epochs, a test, a prediction, an export.
-func Evaluates(c *ledger.Case) bool {
-	frames := ledger.Trace(c)
-	for _, f := range slices.Backward(frames) {
-		switch {
-		case slices.Contains(stepping, f.Function):
-			return false
-		case slices.Contains(evaluating, f.Function), slices.Contains(applying, path.Base(f.File)) && (f.Own || strings.Contains(f.File, "ultralytics/")):
-			return true
-		}
-	}
-	return cures.Validating(c)
-}
 
 // given are the words that the reader wrote: the arguments of a script, and lines
 // of the traceback.
@@ -105,7 +79,7 @@ func HalfOf(c *ledger.Case, start int, names ...string) string {
 // InUse is a step where a model is measured or used, and one where it learns.
 func InUse(use, training func(*ledger.Case) []step.Step) func(*ledger.Case) []step.Step {
 	return func(c *ledger.Case) []step.Step {
-		if Evaluates(c) || !c.Training() && c.Phase == "inference" {
+		if cures.Evaluating(c) || !c.Training() && c.Phase == "inference" {
 			return use(c)
 		}
 		return training(c)
@@ -114,11 +88,11 @@ func InUse(use, training func(*ledger.Case) []step.Step) func(*ledger.Case) []st
 
 // EvaluationCard is what a trainer says of an evaluation, a test or a prediction
 // that did not fit.
-func EvaluationCard(id string, said []string, means, not, source string, cures ...cause.Cure) cause.Card {
+func EvaluationCard(id string, said []string, means, not, source string, list ...cause.Cure) cause.Card {
 	return cause.Card{
-		ID: id, Kinds: []fact.Kind{fact.TorchAlloc}, Said: said, If: func(c *ledger.Case) bool { return Evaluates(c) && Own(c) },
+		ID: id, Kinds: []fact.Kind{fact.TorchAlloc}, Said: said, If: func(c *ledger.Case) bool { return cures.Evaluating(c) && Own(c) },
 		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of GPU memory while it evaluated or predicted, not in a training step", Figures: Filled,
-		Means: means, Not: not, Cures: cures, Sources: []string{source},
+		Means: means, Not: not, Cures: list, Sources: []string{source},
 	}
 }
 

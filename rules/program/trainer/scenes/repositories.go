@@ -6,6 +6,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
 	"github.com/oomdoc/oomdoc/rules/program/trainer/parts"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
@@ -198,9 +199,9 @@ func ganBatch(c *ledger.Case) []step.Step {
 func ganSize(c *ledger.Case) []step.Step {
 	old, n := c.Near("fineSize", "loadSize"), parts.HalfOf(c, 256, "crop_size", "fineSize", fact.OptionSize)
 	switch {
-	case parts.Evaluates(c) && old:
+	case cures.Evaluating(c) && old:
 		return parts.Say("Add `--resize_or_crop scale_width --loadSize 512`, or less.")(c)
-	case parts.Evaluates(c):
+	case cures.Evaluating(c):
 		return parts.Say("Add `--preprocess scale_width --load_size 512` (a multiple of 4), or less.")(c)
 	case old:
 		return parts.Say("Train on smaller crops: `--fineSize " + n + "` with the `--loadSize` that you have, and `--resize_or_crop resize_and_crop`, the default.")(c)
