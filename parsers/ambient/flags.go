@@ -1,6 +1,7 @@
 package ambient
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/internal/redact"
@@ -14,7 +15,7 @@ var CommandLines = text.Parser{Name: "command-lines", Context: commandWords, Par
 
 var commandWords = []string{
 	"server.py --", "webui.py --", "main.py --", "launch.py --", "app.py --", "chat.py -", "test_inference.py -", "test_benchmark_inference.py -",
-	"Launching Web UI with arguments:", "COMMANDLINE_ARGS=", "CMD_FLAGS", "EXTRA_LAUNCH_ARGS=", "start_windows.bat --", "start_linux.sh --", "start_macos.sh --", "webui.sh --", "webui-user.bat --", "accelerate launch ", "torchrun ", "deepspeed --", "train_network.py --", "train.py --", "inference_realesrgan.py -", "inference_gfpgan.py -", "inference_codeformer.py -", "wgp.py -", "entry_with_update.py -", "facefusion.py run", "run.py -", "mlx_lm.lora ", "mlx_lm.server ", "mlx_lm.generate ", "mlx_vlm.lora ",
+	"Launching Web UI with arguments:", "COMMANDLINE_ARGS=", "CMD_FLAGS", "EXTRA_LAUNCH_ARGS=", "start_windows.bat --", "start_linux.sh --", "start_macos.sh --", "webui.sh --", "webui-user.bat --", "accelerate launch ", "torchrun ", "deepspeed --", "train_network.py --", "train.py --", "inference_realesrgan.py -", "inference_gfpgan.py -", "inference_codeformer.py -", "wgp.py -", "entry_with_update.py -", "facefusion.py run", "run.py -", "mlx_lm.lora ", "mlx_lm.server ", "mlx_lm.generate ", "mlx_vlm.lora ", "', '--", "cmd = ",
 }
 
 func parseCommandLines(l *text.Log, hits []text.Hit, f *fact.Facts) {
@@ -22,10 +23,13 @@ func parseCommandLines(l *text.Log, hits []text.Hit, f *fact.Facts) {
 	for _, h := range hits {
 		if i := l.LineIndex(h.At); i != line {
 			line = i
-			if !l.Typed(h.At) && !launched(l.Lines[i].Text) {
+			command, words := l.Lines[i].Text, listed(l.Lines[i].Text)
+			if words != "" {
+				command = words
+				l.Type(i)
+			} else if !l.Typed(h.At) && !launched(command) {
 				continue
 			}
-			command := l.Lines[i].Text
 			for ; strings.HasSuffix(command, "\\") && i+1 < len(l.Lines) && len(command) < 4000; i++ {
 				command = strings.TrimSuffix(command, "\\") + l.Lines[i+1].Text // typed on over several lines
 			}
@@ -40,7 +44,29 @@ const comfyArguments = "- **Arguments:** "
 
 // launched reports the line in which a program prints its own arguments.
 func launched(line string) bool {
-	return strings.HasPrefix(line, "Launching Web UI with arguments:") || strings.HasPrefix(line, "CMD_FLAGS") || strings.HasPrefix(line, comfyArguments)
+	return strings.HasPrefix(line, "Launching Web UI with arguments:") || strings.HasPrefix(line, "CMD_FLAGS") || strings.HasPrefix(line, comfyArguments) || strings.HasPrefix(line, "cmd = ") // DeepSpeed's runner.py
+}
+
+// listed is the command that a launcher prints as Python's list, "" if the line
+// has none: DeepSpeed's launch.py ("['/usr/bin/python', '-u', 'train.py',
+// '--local_rank=0'] exits with return code = 1"), CalledProcessError of
+// subprocess, by which accelerate and torch.distributed.launch end.
+func listed(line string) string {
+	_, list, found := strings.Cut(line, "['")
+	if !found {
+		return ""
+	}
+	list, _, _ = strings.Cut(list, "']")
+	words := strings.Split(list, "', '")
+	if !slices.ContainsFunc(words, func(w string) bool { return strings.Contains(w, ".py") || strings.Contains(w, "python") }) {
+		return ""
+	}
+	for i, word := range words {
+		if strings.ContainsAny(word, " \t") {
+			words[i] = `"` + word + `"`
+		}
+	}
+	return strings.Join(words, " ")
 }
 
 // flags reads the options of a command line, long and short, with the words

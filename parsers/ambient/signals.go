@@ -69,9 +69,20 @@ var Signals = text.Parser{
 // Notebooks are shown by their cells: a kernel is to be restarted there.
 var Notebooks = text.Parser{
 	Name:    "notebooks",
-	Context: []string{"ipython-input", "cell line:", ".ipynb", "Cell In["},
-	Parse:   func(l *text.Log, hits []text.Hit, f *fact.Facts) { l.Signal(f, "notebook", hits[0].At) },
+	Context: notebookWords,
+	Parse: func(l *text.Log, hits []text.Hit, f *fact.Facts) {
+		for _, h := range hits {
+			if h.Word < len(notebookWords)-1 || strings.Contains(l.LineText(h.At), "Error    ") {
+				l.Signal(f, "notebook", h.At)
+				return
+			}
+		}
+	},
 }
+
+// notebookWords end with the head of IPython's traceback: the error's name and,
+// far to the right in the same line, what begins a line elsewhere.
+var notebookWords = []string{"ipython-input", "cell line:", ".ipynb", "Cell In[", "Error Traceback (most recent call last)"}
 
 // ownCode are signals that count only where the reader can change the line.
 var ownCode = map[string]bool{"scores": true, "appends": true}

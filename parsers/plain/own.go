@@ -23,7 +23,8 @@ func own(m text.Message) (from, to int, said string) {
 	for n := 1; (exception || first.Level == 'E') && n <= 8 && i+n < len(m.Log.Lines); n++ {
 		l, shown := m.Log.Lines[i+n], strings.TrimSpace(m.Log.Lines[i+n].Text)
 		begun := func(w string) bool { return strings.HasPrefix(shown, w) }
-		if shown == "" || l.Number > first.Number+n || l.Logged != logged || l.Source != first.Source || l.Program != first.Program || strings.Contains(shown, "Error:") || slices.ContainsFunc(strangers, begun) {
+		headed := l.Logged && (l.Level != 0 || first.Program == "") // a container's name heads every line
+		if shown == "" || l.Number > first.Number+n || headed != logged || l.Source != first.Source || l.Program != first.Program || strings.Contains(shown, "Error:") || slices.ContainsFunc(strangers, begun) {
 			break
 		}
 		said, to = said+map[bool]string{true: "\n"}[shown[0] >= 'A' && shown[0] <= 'Z']+" "+shown, m.Log.Offset(i+n+1) // a capital begins a sentence

@@ -264,6 +264,9 @@ func plainFailure(f *fact.Facts, m text.Message) {
 	} else {
 		x.Figures.SystemAvailable, x.Figures.Limit = told[available], told[limit]
 	}
+	if told[wanted] != nil && told[available] != nil && containsAny(m.Log.Squeezed()[from:to], []string{"kvcache"}) {
+		x.Phase, x.Figures.KVNeeded, x.Figures.KVAvailable = "kv_cache", told[wanted], told[available]
+	}
 	if counted := m.Log.Find(countedPattern, max(m.At-4000, 0), m.At); counted.Ok() && x.Kind == fact.PlainDevice {
 		x.Figures.Free, x.Figures.Total = counted.Size("free"), counted.Size("total")
 	}

@@ -126,13 +126,18 @@ func (l *Log) Typed(at int) bool {
 	for k := i; !is && k > 0 && k > i-maxContinued && l.goesOn(k-1); k-- {
 		is = l.command(k - 1)
 	}
-	if is && l.typed == nil {
-		l.typed = map[int]bool{}
-	}
 	if is {
-		l.typed[l.Lines[i].Number] = true
+		l.Type(i)
 	}
 	return is
+}
+
+// Type takes the line of an index for one that somebody typed.
+func (l *Log) Type(i int) {
+	if l.typed == nil {
+		l.typed = map[int]bool{}
+	}
+	l.typed[l.Lines[i].Number] = true
 }
 
 // command is [clean.Line.Typed] of a line, asked once.

@@ -103,7 +103,8 @@ func (k *Card) meets(c *ledger.Case) bool {
 		k.Phases != nil && !slices.Contains(k.Phases, c.Phase),
 		k.Said != nil && !c.Near(k.Said...),
 		k.Unsaid != nil && c.Near(k.Unsaid...),
-		slices.Contains(fillers, k.Cause) && c.Root(fact.TorchAlloc) && ledger.Roomy(c): // the card was not full
+		slices.Contains(fillers, k.Cause) && c.Root(fact.TorchAlloc) && ledger.Roomy(c), // the card was not full
+		k.Cause == HostMemory && k.Figures == nil && ledger.Requested(c) >= NoMachine:   // nor is more RAM what helps
 		return false
 	}
 	return k.If == nil || k.If(c)

@@ -53,9 +53,12 @@ const Large = 24 * units.GiB
 
 // Bounds of what ONNX Runtime's request can mean.
 const (
-	Absurd  = int64(1) << 50
-	Unusual = 64 * units.GiB
-	Crumb   = 64 * units.MiB
+	Absurd = int64(1) << 50
+	// NoMachine is what no ordinary machine has: a size in bytes of which more
+	// RAM is no cure.
+	NoMachine = int64(1) << 40
+	Unusual   = 64 * units.GiB
+	Crumb     = 64 * units.MiB
 )
 
 // HostRemedies cure a lack of system memory by whose memory it is: shared

@@ -23,7 +23,7 @@ func sizedAtLeast(bytes int64) func(*ledger.Case) bool {
 }
 
 // noneKnown: no program is known by its lines, or none but the reader's own.
-func noneKnown(c *ledger.Case) bool { return local.NoneKnown(c) }
+func noneKnown(c *ledger.Case) bool { return local.NoneKnown(c) && c.F().KVNeeded == nil }
 
 // bareCards are refusals of the computer's memory that name no program.
 var bareCards = []cause.Card{

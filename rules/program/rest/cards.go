@@ -13,7 +13,25 @@ import (
 )
 
 // cards say what holds whatever the cause turns out to be, the narrowest first.
-var cards = slices.Concat(sizeCards, cardCards, ramCards)
+var cards = slices.Concat(cacheCards, sizeCards, cardCards, ramCards)
+
+// cacheCards are about the KV cache of a server without cards of its own for it.
+var cacheCards = []cause.Card{
+	{
+		ID: "figures/kv-cache", If: when.All(onCard, cacheRefused), Figures: cacheFigures,
+		Cause: cause.ContextTooLong, Weight: cause.Decisive,
+		Headline: "wants {cache} for the KV cache, and {room} is free",
+		Means:    "The KV cache holds the tokens of all requests that may run at once. Its size is about context length x requests at once: the product has to come down to {share} % of what it is.",
+		Not:      "A quantised model alone: the cache does not shrink with the weights.",
+		Cures: []cause.Cure{
+			{Fix: "lower_context", Title: "Shorten the context", Told: "{share} % of its length fits, or a little more with fewer requests.", Own: true, Cost: "older parts of a long conversation are cut off"},
+			{Fix: "lower_max_num_seqs", Title: "Serve fewer requests at once", Told: "At the same length {share} % of them fit.", Own: true, Cost: "others wait"},
+			{Fix: "quantize_kv_cache", If: halfCacheFits, Title: "Keep the cache in 8 bit", Told: "It then takes half.", Own: true, Cost: "hardly any quality"},
+			lookCard, lookAny, lookMac,
+		},
+		Sources: []string{cudaMalloc},
+	},
+}
 
 // sizeCards are about what was asked for: no size, or too large a piece.
 var sizeCards = []cause.Card{

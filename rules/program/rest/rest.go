@@ -4,6 +4,7 @@ package rest
 
 import (
 	"slices"
+	"strconv"
 
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -123,3 +124,23 @@ const (
 	overcommit = "https://www.kernel.org/doc/html/latest/mm/overcommit-accounting.html"
 	cudaMalloc = "https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__MEMORY.html"
 )
+
+// cacheRefused: a server says what its KV cache needs, and that less is free.
+func cacheRefused(c *ledger.Case) bool {
+	need, have := ledger.SizeOf(c.F().KVNeeded), ledger.SizeOf(c.F().KVAvailable)
+	return have > 0 && need > have && need < cause.Absurd
+}
+
+// halfCacheFits: in half the bits the cache has room.
+func halfCacheFits(c *ledger.Case) bool {
+	return ledger.SizeOf(c.F().KVNeeded)/2 <= ledger.SizeOf(c.F().KVAvailable)
+}
+
+// cacheFigures are what the cache needs and has, and its share in whole percents.
+func cacheFigures(c *ledger.Case) map[string]string {
+	need, have := ledger.SizeOf(c.F().KVNeeded), ledger.SizeOf(c.F().KVAvailable)
+	if need <= 0 {
+		return nil
+	}
+	return map[string]string{"cache": units.Amount(need), "room": units.Amount(have), "share": strconv.FormatInt(max(have*100/need, 1), 10)}
+}

@@ -103,9 +103,10 @@ var VLLMRs = program.Program{
 	Sources: program.Sources{"vllm.rs/src/server/mod.rs": "--fp8-kvcache --isq --kv-fraction --max-model-len --max-num-seqs", "vllm.rs/ReadMe.md": "--features --release"},
 	Steps: steps{
 		"lower_mem_fraction": text("Give the KV cache a smaller share: `--kv-fraction 0.4` instead of `--max-model-len` (late November 2025 and later)."),
-		"lower_context":      text("Start it with a lower `--max-model-len`: half of the current value."),
+		"lower_context":      text("Start it with a lower `--max-model-len`."),
 		"lower_max_num_seqs": text("Serve fewer requests at a time: `--max-num-seqs 1`, with a `--max-model-len` (without one newer versions choose both)."),
 		"use_lower_quant":    text("Quantise it while it loads: `--isq q4k`, or load a GGUF with fewer bits (`--f`)."),
+		"quantize_kv_cache":  text("Add `--fp8-kvcache`."),
 		"upgrade_version":    text("Update vllm.rs: `git pull` and build again, or `pip install -U vllm_rs`."),
 	},
 	Remedies: map[string][]cause.Remedy{
