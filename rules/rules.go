@@ -4,7 +4,6 @@
 // [Judge] and [Advise] are the door. Behind it, each room imports only those
 // before it:
 //
-//	quote     what comes from a log, made safe for a command
 //	ledger    the case: facts, and its numbers, each computed once
 //	explain   what the bytes asked for are
 //	reader    who reads: program, work, system, backend, version

@@ -3,8 +3,8 @@ package cause
 import (
 	"strings"
 
+	"github.com/oomdoc/oomdoc/internal/quote"
 	"github.com/oomdoc/oomdoc/rules/ledger"
-	"github.com/oomdoc/oomdoc/rules/quote"
 )
 
 // Tell is [Teller.Tell] for one sentence.

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/oomdoc/oomdoc/fit"
+	"github.com/oomdoc/oomdoc/internal/quote"
 	"github.com/oomdoc/oomdoc/internal/units"
-	"github.com/oomdoc/oomdoc/rules/quote"
 )
 
 // Sizing computes with the model's name where the log's own figures do not

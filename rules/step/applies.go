@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/oomdoc/oomdoc/internal/quote"
 	"github.com/oomdoc/oomdoc/rules/ledger"
-	"github.com/oomdoc/oomdoc/rules/quote"
 )
 
 // What a step takes before it can be used.

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/oomdoc/oomdoc/internal/quote"
 	"github.com/oomdoc/oomdoc/internal/redact"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/ledger"
-	"github.com/oomdoc/oomdoc/rules/quote"
 )
 
 // A command line of the log is better advice than a made-up one: the reader's

@@ -5,8 +5,8 @@ package step
 import (
 	"fmt"
 
+	"github.com/oomdoc/oomdoc/internal/quote"
 	"github.com/oomdoc/oomdoc/rules/ledger"
-	"github.com/oomdoc/oomdoc/rules/quote"
 )
 
 // Step is one thing to paste or do.

@@ -29,7 +29,7 @@ const (
 // Rooms of one floor do not know each other.
 var floors = [][]string{
 	{"parsers/fact"},
-	{"parsers/text", "rules/quote"},
+	{"parsers/text"},
 	{"parsers/ggml"},
 	{"parsers/torch", "parsers/webui", "parsers/array", "parsers/host", "parsers/ambient", "parsers/lookalike", "parsers/plain"},
 	{"parsers/server"},
@@ -48,7 +48,7 @@ var floors = [][]string{
 	{"rules/program/engine", "rules/program/limits", "rules/program/wording", "rules/program/compilers", "rules/program/array/local", "rules/program/ggml/books", "rules/program/ggml/tensors", "rules/program/ggml/dialect", "rules/program/torch/allocator", "rules/program/torch/bitsandbytes", "rules/program/torch/pictures", "rules/program/torch/ram", "rules/program/torch/ranks", "rules/program/torch/tensors", "rules/program/torch/room", "rules/program/host/lowmem", "rules/program/host/systemd", "rules/program/host/oomd", "rules/program/host/kinds", "rules/program/host/platforms"},
 	{"rules/program/apps/kit", "rules/program/webui/addon", "rules/program/webui/pipelines", "rules/program/torch/cures", "rules/program/ggml/pool", "rules/program/server/vllm", "rules/program/ggml/load"},
 	{"rules/program/trainer/parts"},
-	{"rules/program/apps/listen", "rules/program/trainer/scenes", "rules/program/science/opencv", "rules/program/torch/rest", "rules/program/torch/tuning", "rules/program/trainer/baselines", "rules/program/torch/npu", "rules/program/torch/sized", "rules/program/torch/script", "rules/program/torch/subject", "rules/program/ggml/touch", "rules/program/ggml/kept", "rules/program/ggml/images", "rules/program/ggml/negative"},
+	{"rules/program/apps/listen", "rules/program/trainer/scenes", "rules/program/science/opencv", "rules/program/science/survey", "rules/program/torch/rest", "rules/program/torch/tuning", "rules/program/trainer/baselines", "rules/program/torch/npu", "rules/program/torch/sized", "rules/program/torch/script", "rules/program/torch/subject", "rules/program/ggml/touch", "rules/program/ggml/kept", "rules/program/ggml/images", "rules/program/ggml/negative"},
 	{"rules/program/torch", "rules/program/trainer", "rules/program/ggml", "rules/program/server", "rules/program/webui", "rules/program/array", "rules/program/host", "rules/program/science", "rules/program/apps", "rules/program/data", "rules/program/build", "rules/program/rest", "rules/program/field"},
 	{"rules/program/webui/scripts", "rules/program/ollama", "rules/program/fronts", "rules/program/textgen", "rules/program/cluster", "rules/program/lab", "rules/program/papers", "rules/program/makers"},
 	{"rules/odds"},

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/oomdoc/oomdoc/internal/quote"
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/rules/effect"
 	"github.com/oomdoc/oomdoc/rules/explain"
@@ -14,7 +15,6 @@ import (
 	"github.com/oomdoc/oomdoc/rules/program/array/calls"
 	"github.com/oomdoc/oomdoc/rules/program/array/local"
 	"github.com/oomdoc/oomdoc/rules/program/limits"
-	"github.com/oomdoc/oomdoc/rules/quote"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 

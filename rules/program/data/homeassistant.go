@@ -1,12 +1,12 @@
 package data
 
 import (
+	"github.com/oomdoc/oomdoc/internal/quote"
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
-	"github.com/oomdoc/oomdoc/rules/quote"
 )
 
 // HomeAssistant is Home Assistant with its operating system, where readers have

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/oomdoc/oomdoc/internal/quote"
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
@@ -17,7 +18,6 @@ import (
 	"github.com/oomdoc/oomdoc/rules/program/ggml/books"
 	"github.com/oomdoc/oomdoc/rules/program/ggml/command"
 	"github.com/oomdoc/oomdoc/rules/program/ggml/dialect"
-	"github.com/oomdoc/oomdoc/rules/quote"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )

@@ -6,13 +6,13 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/oomdoc/oomdoc/internal/quote"
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/host/kinds"
 	"github.com/oomdoc/oomdoc/rules/program/host/platforms"
 	"github.com/oomdoc/oomdoc/rules/program/limits"
-	"github.com/oomdoc/oomdoc/rules/quote"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 

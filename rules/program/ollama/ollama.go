@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/oomdoc/oomdoc/fit"
+	"github.com/oomdoc/oomdoc/internal/quote"
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/effect"
@@ -16,7 +17,6 @@ import (
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/program/ggml"
 	"github.com/oomdoc/oomdoc/rules/program/ggml/books"
-	"github.com/oomdoc/oomdoc/rules/quote"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 

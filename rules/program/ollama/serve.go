@@ -6,13 +6,13 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/oomdoc/oomdoc/internal/quote"
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/era"
 	"github.com/oomdoc/oomdoc/rules/program/ggml"
 	"github.com/oomdoc/oomdoc/rules/program/ggml/dialect"
-	"github.com/oomdoc/oomdoc/rules/quote"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 

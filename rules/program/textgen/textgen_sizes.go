@@ -5,10 +5,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/oomdoc/oomdoc/internal/quote"
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
-	"github.com/oomdoc/oomdoc/rules/quote"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
 

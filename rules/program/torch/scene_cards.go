@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/oomdoc/oomdoc/internal/quote"
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
@@ -15,7 +16,6 @@ import (
 	"github.com/oomdoc/oomdoc/rules/program/torch/ranks"
 	"github.com/oomdoc/oomdoc/rules/program/torch/rest"
 	"github.com/oomdoc/oomdoc/rules/program/torch/room"
-	"github.com/oomdoc/oomdoc/rules/quote"
 	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/when"
 )

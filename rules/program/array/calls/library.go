@@ -3,9 +3,9 @@ package calls
 import (
 	"strings"
 
+	"github.com/oomdoc/oomdoc/internal/quote"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/ledger"
-	"github.com/oomdoc/oomdoc/rules/quote"
 )
 
 // plainLibraries make the array that they were asked for: there the reader's own

@@ -5,11 +5,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/oomdoc/oomdoc/internal/quote"
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
-	"github.com/oomdoc/oomdoc/rules/quote"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 

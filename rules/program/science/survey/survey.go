@@ -15,9 +15,9 @@ var card = cause.InOrder("lower_resolution", "lower_num_workers")
 // OpenDroneMap is ODM, also under WebODM: a chain of compiled programs.
 var OpenDroneMap = program.Program{
 	Name: "opendronemap", Shown: "OpenDroneMap", Carries: []string{"openmvs"}, Work: "vision", Edits: "flags", Language: "cpp",
-	Sources:  program.Sources{"ODM/opendm/config.py": "--auto-boundary --max-concurrency --pc-quality --feature-quality --split --split-overlap --depthmap-resolution"},
-	Proofs:   []string{"/opendm/", "/code/SuperBuild/", "smvsrecon"},
-	Titles:   map[string]string{"lower_num_workers": "Set --max-concurrency 1", "lower_resolution": "Use a coarser point cloud", "stream_dataset": "Split the images"},
+	Sources: program.Sources{"ODM/opendm/config.py": "--auto-boundary --max-concurrency --pc-quality --feature-quality --split --split-overlap --depthmap-resolution"},
+	Proofs:  []string{"/opendm/", "/code/SuperBuild/", "smvsrecon"},
+	Titles:  map[string]string{"lower_num_workers": "Set --max-concurrency 1", "lower_resolution": "Use a coarser point cloud", "stream_dataset": "Split the images"},
 	Remedies: map[string][]cause.Remedy{
 		cause.HostMemory:    cause.InOrder("raise_memory_limit", "lower_num_workers", "lower_resolution", "stream_dataset"),
 		cause.BatchTooLarge: card, cause.ModelTooLarge: card, cause.OversizedAllocation: card, cause.RetainedMemory: card, cause.Unknown: card,

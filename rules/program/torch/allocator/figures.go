@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/oomdoc/oomdoc/fit"
+	"github.com/oomdoc/oomdoc/internal/quote"
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
@@ -13,7 +14,6 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/torch/clues"
 	"github.com/oomdoc/oomdoc/rules/program/torch/code"
-	"github.com/oomdoc/oomdoc/rules/quote"
 )
 
 // Other fixes by the figures of PyTorch's message.

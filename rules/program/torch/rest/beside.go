@@ -3,6 +3,7 @@ package rest
 import (
 	"strconv"
 
+	"github.com/oomdoc/oomdoc/internal/quote"
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
@@ -11,7 +12,6 @@ import (
 	"github.com/oomdoc/oomdoc/rules/program/torch/clues"
 	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
 	"github.com/oomdoc/oomdoc/rules/program/torch/room"
-	"github.com/oomdoc/oomdoc/rules/quote"
 	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
