@@ -11,6 +11,7 @@ import (
 	"github.com/oomdoc/oomdoc/internal/clean"
 	"github.com/oomdoc/oomdoc/internal/redact"
 	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/parsers/lookalike"
 	"github.com/oomdoc/oomdoc/parsers/text"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/quote"
@@ -23,6 +24,9 @@ import (
 // be run.
 func alike(log *text.Log, facts *fact.Facts) []Lookalike {
 	out := slices.Clone(facts.Lookalikes)
+	if i := slices.IndexFunc(log.Lines, ofError); i >= 0 && len(out)+len(facts.Notices)+len(facts.Failures) == 0 {
+		return []Lookalike{lookalike.ErrorLine(log.Lines[i].Number, strings.TrimSpace(log.Lines[i].Text))}
+	}
 	for i := range out {
 		x := &out[i]
 		c := &ledger.Case{Facts: facts, Failure: fact.Failure{Line: x.Line}}
@@ -40,6 +44,12 @@ func alike(log *text.Log, facts *fact.Facts) []Lookalike {
 	}
 	return out
 }
+
+// errs is how a line begins that is an error's own and no measure of one.
+var errs = regexp.MustCompile(`^(?i:(?:docker: |[\w./-]+:\d+(?::\d+)?: )?(?:fatal error|fatal|error response from daemon|[\w.]*error|[\w.]*exception|panic)(?:\[\w+\])?: *[^\d\s]|(?:failed|unable) to |could not |cannot )`)
+
+// ofError: a logger calls the line an error, or it begins like one.
+func ofError(l clean.Line) bool { return l.Level == 'E' || errs.MatchString(strings.TrimSpace(l.Text)) }
 
 // late are errors of kernels, which run behind the program; deep are others at which
 // the library that was called says more than the line that called it.
@@ -250,7 +260,7 @@ func withCommand(c *ledger.Case, advice, command string) string {
 		case c.Windows() && command != "":
 			return "`set " + set + "` and then `" + run + "`"
 		case c.Windows():
-			return "`set " + set + "` before it"
+			return "`set " + set + "` before your command"
 		case command == "":
 			return "`" + set + "` before your command"
 		}

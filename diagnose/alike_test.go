@@ -38,3 +38,22 @@ func TestAlike(t *testing.T) {
 		})
 	}
 }
+
+// TestFirstError: a log of which nothing else is known shows its first error, and
+// a healthy one none.
+func TestFirstError(t *testing.T) {
+	for log, want := range map[string]string{
+		"2024-05-02 10:11:12 INFO starting\n2024-05-02 10:11:13 ERROR the index is locked\n2024-05-02 10:11:13 ERROR gone\n": "the index is locked",
+		"loading\nError: manifest of shard 12 is unreadable\n":                                                               "Error: manifest of shard 12 is unreadable",
+		"docker: Error response from daemon: no such network.\n":                                                             "docker: Error response from daemon: no such network.",
+		"epoch 1\nError: 0.0213\nerror rate 5 %\nno errors: fine\n":                                                          "",
+		"note: ValueError: is what it prints":                                                                                "",
+	} {
+		report := Bytes([]byte(log))
+		if want == "" {
+			assert.Empty(t, report.Lookalikes, log)
+		} else if assert.Len(t, report.Lookalikes, 1, log) {
+			assert.Equal(t, want, report.Lookalikes[0].Text)
+		}
+	}
+}

@@ -2,7 +2,6 @@ package lookalike
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/parsers/text"
@@ -19,10 +18,6 @@ var guards = map[string]text.Guard{
 	"alone": nothingElseFailed, "disk": isDisk, "denied": denied, "refused": not(denied),
 	"heap": not(text.Behind("nativethread", 80)), "rts": text.Behind("+rts-m", 80),
 	"no_oom": not(text.Before("outofmemory", 400)), "no_sized_oom": not(text.Before("outofmemory.size=", 400)),
-	"headed": func(m text.Message) bool { // an error's own line, and none that speaks of one
-		line := strings.TrimSpace(m.Log.LineText(m.At))
-		return exceptionOf(line) != "" || m.Log.Level(m.At) == 'E' || slices.Contains([]string{"error", "fatal", "panic", "faile"}, strings.ToLower(line[:min(len(line), 5)]))
-	},
 	"hsa": func(m text.Message) bool {
 		return m.Mentions("rocminfo", "hsa_init", "/dev/kfd", "rocr") || nothingElseFailed(m)
 	},

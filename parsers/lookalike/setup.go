@@ -27,8 +27,8 @@ var Setup = text.Parser{
 
 func setupWordings() []text.Wording { return wordings(section("startup")) }
 
-// Healthy reads the status lines of programs that go on, else the first line that
-// reads like an error. It speaks where nothing else is to be said.
+// Healthy reads the status lines of programs that go on: how full a pool is, what
+// is planned to lie in RAM. It speaks where nothing else is to be said.
 var Healthy = text.Parser{
 	Name: "healthy", Context: text.Literals(healthyWordings()),
 	Parse: func(l *text.Log, hits []text.Hit, f *fact.Facts) {
@@ -38,4 +38,4 @@ var Healthy = text.Parser{
 	},
 }
 
-func healthyWordings() []text.Wording { return wordings(append(section("healthy"), section("errors")...)) }
+func healthyWordings() []text.Wording { return wordings(section("healthy")) }
