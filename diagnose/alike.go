@@ -46,7 +46,7 @@ func alike(log *text.Log, facts *fact.Facts) []Lookalike {
 }
 
 // errs is how a line begins that is an error's own and no measure of one.
-var errs = regexp.MustCompile(`^(?i:(?:docker: |[\w./-]+:\d+(?::\d+)?: )?(?:fatal error|fatal|error response from daemon|[\w.]*error|[\w.]*exception|panic)(?:\[\w+\])?: *[^\d\s]|(?:failed|unable) to |could not |cannot )`)
+var errs = regexp.MustCompile(`^(?:(?i:(?:docker: |[\w./-]+:\d+(?::\d+)?: )?(?:fatal error|fatal|error response from daemon|[\w.]*error|[\w.]*exception|panic)(?:\[\w+\])?: *[^\d\s]|(?:failed|unable) to |could not |cannot )|(?:.{0,80}[ \[])?(?:ERROR|FATAL|CRITICAL)[\]:]? +[^\d\s=])`)
 
 // ofError: a logger calls the line an error, or it begins like one.
 func ofError(l clean.Line) bool { return l.Level == 'E' || errs.MatchString(strings.TrimSpace(l.Text)) }
