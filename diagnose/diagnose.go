@@ -111,6 +111,9 @@ func judge(ctx context.Context, ex *scan.Excerpt, beside ...fact.Signal) *Report
 		report.Recovered = append(report.Recovered, Notice{ID: n.ID, Line: n.Line, Title: n.Title})
 	}
 	groups, left := group(facts)
+	if len(groups) == 0 {
+		report.Lookalikes = alike(log, facts)
+	}
 	left += ex.Dropped + facts.Left + addRepeats(ctx, groups, ex.Repeats) + addUnread(ctx, groups, facts.Unread)
 	for i, g := range groups {
 		if i >= maxIncidents {

@@ -64,6 +64,8 @@ var headings = map[string]string{
 	"child_ended":      undecided,
 	"cudnn_start":      undecided,
 	"cudnn_kernel":     undecided,
+	"cublas_failed":    "A matrix product failed on the GPU: the log does not say that memory ran out",
+	"nccl_failed":      undecided,
 	"nccl_timeout":     undecided,
 	"rank_ended":       undecided,
 	"killed_by_hand":   undecided,

@@ -28,7 +28,7 @@ var (
 	notebookFrame = regexp.MustCompile(`^\s*\[?(\S+\.pyx?|<ipython-input-[^>]+>)\S*(?::\d+,|\]\([^)]*\))?\s+in\s+([\w<>]+)`)
 	notebookCell  = regexp.MustCompile(`^\s*(?:File\s+)?(?:Cell\s+)?In\s?\[\d+\]|<(?:ipython-input|stdin)`)
 	// A start: python -u train.py, torchrun --nproc_per_node 2 train.py.
-	pythonStart = regexp.MustCompile(`(?:^|[\s/'"\[(])(?:python[\d.w]*(?:\.exe)?|torchrun|accelerate\s+launch|deepspeed|ipython\d?)['",]*((?:\s+['"]?[\w=./:,-]+['",]*){0,12}?)\s+['"]?([\w./\\:~-]+\.py)\b`)
+	pythonStart = regexp.MustCompile(`(?:^|[\s/'"\[(>])(?:python[\d.w]*(?:\.exe)?|torchrun|accelerate\s+launch|deepspeed|ipython\d?)['",]*((?:\s+['"]?[\w=./:,-]+['",]*){0,12}?)\s+['"]?([\w./\\:~-]+\.py)\b`)
 	// A statement that stands alone: y = f(x), return f(x), loss.backward().
 	statement = regexp.MustCompile(`^\s*(?:return |(?:[\w.\[\]]+, )*[\w.\[\]]+ [-+*/@]?= )?[\w.]+[(\[](?:[^:]|:[^ ])*$`)
 	// A place of a compiled or scripted language: /a/b.go:12, main.rs:3:5.

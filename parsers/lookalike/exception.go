@@ -51,7 +51,7 @@ func ended(l *text.Log, line int, name, said, raised string) fact.Lookalike {
 		if name == "panic" {
 			id, title = "rust_panic", "The log ends in this Rust panic. It is not about memory."
 		}
-		return fact.Lookalike{ID: id, Line: line, Text: said + raised, Title: title, Advice: cmp.Or(advice, "Search the web for this message together with the program's name. The lines above it show where it comes from.")}
+		return fact.Lookalike{ID: id, Line: line, Text: said + raised, Title: title, Advice: cmp.Or(advice, "Begin at the line that the traceback leads to: print what goes in there just before (values, types, `.shape`). If your own code is right, search the program's issues for this message in quotes, and compare the installed versions (`pip list`) with those that the program asks for.")}
 	}
 	return fact.Mention(line, said+raised)
 }

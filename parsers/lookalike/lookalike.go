@@ -86,6 +86,13 @@ func (d disguise) read(m text.Message) int {
 	return m.At
 }
 
+// ErrorLine is what to say of the first line that reads like an error, where
+// nothing else is known of a log.
+func ErrorLine(line int, said string) fact.Lookalike {
+	d := section("errors")[0]
+	return fact.Lookalike{ID: d.id, Line: line, Text: strings.ToValidUTF8(said[:min(len(said), longestException)], ""), Title: d.title, Advice: d.advice}
+}
+
 // nothingElseFailed: the log has no failure that would explain it.
 func nothingElseFailed(m text.Message) bool { return len(m.Facts.Failures) == 0 }
 

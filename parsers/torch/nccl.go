@@ -18,7 +18,7 @@ var NCCL = text.Parser{Name: "nccl", Explains: map[fact.Kind]int{fact.NCCLShm: 4
 
 var ncclWordings = slices.Concat(
 	text.OnAny(readNCCLAlloc, "Cuda failure 2 'out of memory'", "Cuda failure 'out of memory'", "Failed to CUDA calloc"),
-	text.OnAny(readNCCLShm, "creating shared memory segment /dev/shm/nccl", "failed to extend /dev/shm/nccl"),
+	text.OnAny(readNCCLShm, "creating shared memory segment /dev/shm/nccl", "failed to extend /dev/shm/nccl", "creating shared memory segment nccl-shm"),
 )
 
 var (
