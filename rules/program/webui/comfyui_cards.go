@@ -95,7 +95,7 @@ var (
 	}
 )
 
-var comfyCards = slices.Concat(comfyPlaces, ofCard(slices.Concat(addon.Nunchaku, comfyAddons, comfyMerge, comfyDriver, comfyNodes, comfyHost, []cause.Card{addon.Unpacking(comfyKeepFree, smallerFile)}, comfyCore, []cause.Card{addon.Encoder(comfyUnload)}, comfyOwn, comfyBare)))
+var comfyCards = slices.Concat(comfyPlaces, ofCard(slices.Concat(addon.Nunchaku, comfyAddons, comfyMerge, comfyDriver, comfyNodes, comfyHost, []cause.Card{addon.Unpacking(comfyKeepFree, smallerFile)}, comfyCore, []cause.Card{addon.Encoder(comfyUnload)}, comfyOwn, []cause.Card{addon.LoadingNode(onCard, comfyUnload)}, comfyBare)))
 
 // allOnCard: it was started so that nothing is moved to RAM.
 func allOnCard(c *ledger.Case) bool { _, ok := c.Setting("gpu_only", "highvram"); return ok }

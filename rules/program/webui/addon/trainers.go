@@ -39,7 +39,9 @@ func Unsaid(c *ledger.Case) map[string]string {
 	if c.Kind(fact.TorchAsync) {
 		out["silent"] = "The message does not say how much memory was requested or free."
 	}
-	if !c.Near(Nodes.typed...) && Nodes.Of(c) == nil {
+	if x, ok := c.Fact("comfy_node"); ok {
+		out["unnamed"] = "the node is " + x.Text
+	} else if !c.Near(Nodes.typed...) && Nodes.Of(c) == nil {
 		out["unnamed"] = "the log does not name the node"
 	}
 	return out
