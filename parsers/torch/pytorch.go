@@ -322,7 +322,7 @@ func rawCUDA(f *fact.Facts, l *text.Log, at int, word string) int {
 		x.Kind = fact.CUDAError
 	case "cudaErrorMemoryAllocation", "hipErrorOutOfMemory": // also the last line of 2.9 and later ("Search for `...' in https://...") where the first is cut off
 		before := s[max(at-80, 0):at]
-		if len(f.Failures) > 0 || strings.Contains(before, "bad_alloc") || !strings.HasSuffix(before, "searchfor") && !l.Mentions("torch") && !l.Mentions(".py") {
+		if len(f.Failures) > 0 || strings.Contains(before, "bad_alloc") || !strings.HasSuffix(before, "searchfor") && !l.Mentions("torch") && (!l.Mentions(".py") || strings.Contains(s[at:min(at+160, len(s))], ".cu:")) {
 			return end // RMM and thrust: see cupy.go; compiled programs: see plain
 		}
 		x.Kind = fact.CUDAError
