@@ -8,10 +8,12 @@ import (
 )
 
 // JAX reads XLA, under JAX and on TPUs.
-var JAX = parser("jax", map[fact.Kind]int{fact.TPUCompile: 4, fact.XLAAlloc: 3},
+var JAX = text.NewParser("jax", map[fact.Kind]int{fact.TPUCompile: 4, fact.XLAAlloc: 3}, []text.Wording{
 	text.On("Out of memory while trying to allocate", readXLA), text.On("RESOURCE_EXHAUSTED: Out of memory allocating", readXLA), text.On("RESOURCE_EXHAUSTED: Failed to allocate request for", readXLA), text.On("Resource exhausted: Failed to allocate request for", readXLA),
 	text.On("RESOURCE_EXHAUSTED: CUDA_ERROR_OUT_OF_MEMORY", readXLA), text.On("in-memory CUBIN: CUDA_ERROR_OUT_OF_MEMORY", text.Fails(fact.Failure{Kind: fact.XLAAlloc, Framework: "jax", Backend: "cuda"})), text.On("Ran out of memory in memory space", readTPUCompile), text.On("Attempting to reserve", readTPUReserve), text.On("Attempting to allocate", readTPUReserve),
-)
+}, []text.Wording{
+	text.On("Running predict with shape(feat)", text.States(0, 120, text.NewPattern(`'aatype':\(\d{1,3},(?<is_af_residues>INT)`))), // AlphaFold 2
+})
 
 var (
 	xlaPattern = text.NewPattern(`(?:allocating|toallocate|requestfor)(?<human>SIZE)(?:\((?<exact>\d{1,20})b(?:ytes)?\))?`)
@@ -55,7 +57,7 @@ func largest(m text.Message) {
 
 // underJAX: something speaks for JAX. TensorFlow does not run on PJRT.
 func underJAX(m text.Message) bool {
-	return m.Mentions("jax", `op_name="pmap(`, `op_name="jit(`, "pjrt_stream_executor_client")
+	return m.Mentions("jax", "runningpredictwithshape(feat)", `op_name="pmap(`, `op_name="jit(`, "pjrt_stream_executor_client")
 }
 
 // xlaUser is TensorFlow only where nothing speaks for JAX, PyTorch where its package

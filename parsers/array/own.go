@@ -29,6 +29,8 @@ var Own = parser("own", nil, unquoted(slices.Concat(text.OnAny(text.Fails(fact.F
 	text.On("DxvkMemoryAllocator: Memory allocation failed", text.FailsWith(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other", Backend: "vulkan"}, 0, 400, text.NewPattern(
 		`size:(?<requested_bytes>\d{1,15})(?:.{0,200}?heap0:\d{1,7}mballocated,\d{1,7}mbused,(?:(?<dxvk_driver_mib>\d{1,7})mballocated\(driver\),(?<dxvk_budget_mib>\d{1,7})mb(?:budget|available)\(driver\),)?(?<total_mib>\d{1,7})mbtotal)?`))),
 	text.On("Cuda Error in", numbered(fact.TRTEngine)), // TensorRT up to 7
+	// Tenstorrent's bank_manager.cpp; what is in use and free is that of one bank.
+	text.On("Not enough space to allocate", text.FailsIf(fact.Failure{Kind: fact.PlainDevice, Framework: "other"}, 0, 420, text.NewPattern(`toallocate(?<requested_bytes>\d{1,15})b(?:dram|l1|l1_small|trace)bufferacross(?<tt_banks>INT)banks(?:,whereeachbankneedstostore(?<tt_each_bytes>\d{1,12})b(?:,butbanksizeis(?:only)?(?<tt_bank_bytes>\d{1,12})b(?:\(allocated:\d{1,12}b,free:(?<tt_free_bytes>\d{1,12})b,largestfreeblock:(?<tt_largest_bytes>\d{1,12})b)?)?)?`))),
 	text.On("Workspace can't be allocated", text.FailsWith(fact.Failure{Kind: fact.DeviceAlloc, Framework: "pytorch", Backend: "cuda", Phase: "inference"}, 240, 0, // DeepSpeed's inference_context.h
 		text.NewPattern(`requested:(?<requested_bytes>\d{6,14})free:(?<free_bytes>\d{1,14})total:(?<total_bytes>\d{6,14})`))),
 	// Of Boltz, whose input is lost then; trainers that print the same go on with the

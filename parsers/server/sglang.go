@@ -43,7 +43,7 @@ var sglangLines = []text.Wording{
 	text.On("sglang:v0.", text.SaysVersion("sglang_version", serverRelease)), text.On("sglang: 0.", text.SaysVersion("sglang_version", serverRelease)), text.On("sglang==0.", text.SaysVersion("sglang_version", serverRelease)), text.On("server_args=ServerArgs(", arguments("", only(sglangMemory...))), // all arguments, defaults resolved
 	text.On("sglang.launch_server", commandLine("sglang_command", sglangShort)),
 	text.On("sglang serve", commandLine("sglang_command", sglangShort)),
-	text.On("Load weight end.", text.States(0, 140, text.NewPattern(`availmem=(?<free>SIZE)(?:,memusage=(?<weights>SIZE))?`))),
+	text.On("Load weight begin.", text.States(0, 60, text.NewPattern(`availmem=(?<sglang_before>SIZE)`))), text.On("Load weight end.", text.States(0, 140, text.NewPattern(`availmem=(?<free>SIZE)(?:,memusage=(?<weights>SIZE))?`))),
 	text.On("KV Cache is allocated.", sglangPool), text.On("KV Cache allocated.", sglangPool),
 	text.On("Decode out of memory happened", sglangRetracted),
 	text.On("KV cache pool is full. Retract requests", sglangRetracted),

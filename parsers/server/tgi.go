@@ -25,6 +25,7 @@ var tgiFailures = []text.Wording{
 }
 
 var tgiLines = []text.Wording{
+	text.On("batch{batch_size=", text.States(0, 40, text.NewPattern(`batch_size=(?:(?<tgi_decoding>INT)\}:decode|(?<tgi_reading>INT)\}:prefill)`))), // the router's span
 	text.On("warmup{max_input_length=", tgiSpan), text.On("ghcr.io/huggingface/", commandLine("tgi_command", nil)), text.On("text-generation-inference:", text.SaysVersion("tgi_version", serverRelease)),
 	text.On("Args { model_id:", arguments("model_id:", only(tgiMemory...))), // Rust's debug form, on one line or pretty-printed
 	text.On("text-generation-launcher --", commandLine("tgi_command", nil)),

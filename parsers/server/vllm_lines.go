@@ -37,6 +37,8 @@ var vllmLines = []text.Wording{
 	text.On("offload plan check", text.States(0, 120, text.NewPattern(`overheadplanned(?<overhead_planned>SIZE),measured(?<overhead_measured>SIZE)`))),
 	text.On("model_executor/models/", text.States(0, 60, text.NewPattern(`model_executor/models/(?<model_module>[a-z0-9_]{2,40})\.py`))),
 	text.On("GPU KV cache size:", text.States(0, 60, text.NewPattern(`cachesize:(?<cache_tokens>INT)tokens`))),
+	text.On("embeddings in the worst case", text.States(0, 80, text.NewPattern(`worstcase\((?<is_mm_tokens>INT)tokensintotal`))), text.On("Encoder cache will be initialized with a budget of", text.States(0, 90, text.NewPattern(`budgetof(?<is_mm_tokens>INT)tokens`))),
+	text.On("Prefilling User", text.States(0, 60, text.NewPattern(`upto(?<tt_prompt>INT)tokens`))), // Tenstorrent's tt_transformers
 	text.On("Auto-fit max_model_len: reduced from", text.Notices("auto_fit_length",
 		"vLLM shortened the context to what fits, as it was told to; it goes on.")),
 	text.On("is preempted by", text.When(text.Notices("preempted", "A request waits for cache space and is computed again later: slower, no failure."),

@@ -223,7 +223,7 @@ func asyncAllocator(f *fact.Facts, l *text.Log, at, next int) int {
 	switch {
 	case raised:
 		start -= len(allocationRaised)
-	case cut && !reportsAllocation(s, at):
+	case cut && !reportsAllocation(s, at) && !reportsItself(l, at):
 		return at + 1
 	}
 	r := reader{l: l, s: s[:min(next, at+500)], from: start, end: at}
@@ -255,8 +255,17 @@ const allocationRaised = "outofmemoryerror:"
 // elsewhere the words mean nothing.
 func reportsAllocation(s string, at int) bool {
 	before, after := s[max(at-100, 0):at], s[at:min(at+100, len(s))]
-	return strings.Contains(before, "exceptionduringprocessing!!!") || strings.Contains(before, "erroroccurredwhenexecuting") ||
+	return strings.Contains(before, "exceptionduringprocessing!!!") || strings.HasSuffix(before, "exceptionmessage:") || strings.Contains(before, "erroroccurredwhenexecuting") ||
 		strings.Contains(after, "wouldexceedallowedmemory") || strings.Contains(after, "thiserrormeansyouranoutofmemory")
+}
+
+// reportsItself: a node of ComfyUI caught it and says so in words of its own ("OOM
+// during VAE encoding: Allocation on device"), and the prompt did not come to its end
+// all the same.
+func reportsItself(l *text.Log, at int) bool {
+	said, ok := strings.CutSuffix(l.Squeezed()[max(at-80, 0):at], ":")
+	said = said[strings.LastIndexAny(said, ")]|%")+1:]
+	return ok && (strings.Contains(said, "oom") || strings.Contains(said, "error") || strings.Contains(said, "failed")) && l.Next("promptexecutedin", at) < 0
 }
 
 // mps reads MPSAllocator.mm's message, 1.13 and later; "GB" there is GiB.
@@ -313,7 +322,7 @@ func rawCUDA(f *fact.Facts, l *text.Log, at int, word string) int {
 		x.Kind = fact.CUDAError
 	case "cudaErrorMemoryAllocation", "hipErrorOutOfMemory": // also the last line of 2.9 and later ("Search for `...' in https://...") where the first is cut off
 		before := s[max(at-80, 0):at]
-		if len(f.Failures) > 0 || strings.Contains(before, "bad_alloc") || !strings.HasSuffix(before, "searchfor") && !l.Mentions("torch") && !l.Mentions(".py") {
+		if len(f.Failures) > 0 || strings.Contains(before, "bad_alloc") || !strings.HasSuffix(before, "searchfor") && !l.Mentions("torch") && (!l.Mentions(".py") || strings.Contains(s[at:min(at+160, len(s))], ".cu:")) {
 			return end // RMM and thrust: see cupy.go; compiled programs: see plain
 		}
 		x.Kind = fact.CUDAError

@@ -19,8 +19,9 @@ var ComfyUI = text.NewParser("comfyui", map[fact.Kind]int{fact.HostBuffer: 3}, [
 	text.On("Ran out of memory when regular VAE", comfyRetries(fact.ComfyVAE, len("decoding"), fact.Notice{ID: "vae_tiled", Title: "The VAE did not fit in one piece; ComfyUI decoded in tiles instead and went on."})),
 	text.On("out of memory error, emptying cache and trying again", comfyRetries(fact.ComfySlices, 0, fact.Notice{ID: "attention_sliced", Title: "Attention did not fit in one piece; ComfyUI computed it in slices instead and went on."})),
 	text.On("HostBuffer.read_file_slice failed", text.Quotes(hostBuffer)), text.On("hostbuf_file_reader_read failed", text.Quotes(hostBuffer)),
-}, slices.Concat(text.OnAny(loaderNode, "CheckpointLoaderSimple", "UNETLoader", "UnetLoaderGGUF", "DualCLIPLoader"), []text.Wording{
+}, slices.Concat(text.OnAny(loaderNode, "CheckpointLoaderSimple", "UNETLoader", "UnetLoaderGGUF", "DualCLIPLoader", "Node Type: "), []text.Wording{
 	text.On("Total VRAM ", readTotalVRAM), text.On(") Memory: ", text.States(90, 30, nunchakuCard)),
+	text.On("Transformer blocks on c", text.States(0, 60, text.NewPattern(`blockson(?:cpu:(?<wan_swapped>NUMmb)|cuda:\d:(?<wan_kept>NUMmb))`))), text.On("Sampling ", text.States(0, 50, text.NewPattern(`^sampling(?<wan_frames>INT)framesat\d{2,5}x\d{2,5}`))), // kijai's WanVideoWrapper
 	text.On("loaded completely", comfyLoaded), text.On("loaded partially", comfyLoaded),
 	text.On("loading in lowvram mode", text.Signals("lowvram_active")),
 	text.On("model weight dtype torch.float32", text.Says("weights_32")),
@@ -30,8 +31,11 @@ var ComfyUI = text.NewParser("comfyui", map[fact.Kind]int{fact.HostBuffer: 3}, [
 // loaderNode: the node that failed loads a model. A report names it in a line of
 // its own or behind "Node Type"; the workflow below it names all nodes.
 func loaderNode(m text.Message) int {
-	before, _, _ := strings.Cut(m.Log.LineText(m.At), "Loader")
-	if strings.Contains(before, "Node Type") || !strings.ContainsAny(before, " \"'{,:") {
+	before, _, loads := strings.Cut(m.Log.LineText(m.At), "Load")
+	if _, node, _ := strings.Cut(m.Log.LineText(m.At), "Node Type:"); node != "" && len(node) < 60 {
+		m.Say("comfy_node", strings.Trim(node, " *"))
+	}
+	if loads && strings.Contains(before, "Node Type") || !strings.ContainsAny(before, " \"'{,:") {
 		return text.Signals("loading")(m)
 	}
 	return m.End

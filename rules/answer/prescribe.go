@@ -26,7 +26,7 @@ func prescribe(c *ledger.Case, likeliest odds.Cause, ranked []*candidate, own []
 		return ranked
 	}
 	app, library := started(c, card, own)
-	theirs := app != nil && app.Remedies[likeliest.ID] != nil
+	theirs := app != nil && !app.Closed && app.Remedies[likeliest.ID] != nil
 	told, again, worded := map[string]bool{}, map[string]bool{}, map[string][]step.Step{}
 	prescribed, first, machines := 0, "", slices.Contains(ofMachine, card.Cures[0].Fix)
 	t := card.For(c)
@@ -44,7 +44,7 @@ func prescribe(c *ledger.Case, likeliest odds.Cause, ranked []*candidate, own []
 		}
 		told[cure.Fix], told[cure.Title] = true, true
 		spelled := app != nil && app.Steps[cure.Fix] != nil
-		if app != nil && !spelled && (library && c.Reader.Edits != "code" && !(machines && cure.Kind != "python" && slices.Contains(ofMachine, cure.Fix)) || !fix.FixesByID()[cure.Fix].Suits(c, false)) {
+		if app != nil && !spelled && (library && c.Reader.Edits != "code" && !(machines && cure.Kind != "python" && slices.Contains(ofMachine, cure.Fix)) || app.Closed && !slices.Contains(ofAny, cure.Fix) || !fix.FixesByID()[cure.Fix].Suits(c, false)) {
 			continue // how that is done in the program is not known
 		}
 		at := slices.IndexFunc(ranked, func(b *candidate) bool { return b.fix.ID == cure.Fix })
@@ -63,7 +63,7 @@ func prescribe(c *ledger.Case, likeliest odds.Cause, ranked []*candidate, own []
 			b.plan = first
 		}
 		prescribed++
-		if !spelled || theirs {
+		if !spelled || theirs || app.Closed && cure.Text == "" && cure.Steps == nil {
 			b.put(c, t, means, cure, own)
 			worded[cure.Fix] = b.advice.Steps
 		}
@@ -92,7 +92,7 @@ func started(c *ledger.Case, card *cause.Card, own []*program.Program) (app *pro
 		case p.Name == name:
 			library = p.Script != ""
 		case slices.ContainsFunc(own, func(q *program.Program) bool { return q.Name == name && q.Starts != nil && q.Starts(c, p) }):
-		case p.Name == c.Reader.Program && !slices.ContainsFunc(p.Cards, func(k cause.Card) bool { return k.ID == card.ID }) && !slices.ContainsFunc(p.Like, func(x *program.Program) bool { return x.Name == name }):
+		case p.Name == c.Reader.Program && !slices.ContainsFunc(p.Cards, func(k cause.Card) bool { return k.ID == card.ID }) && (p.Closed || !slices.ContainsFunc(p.Like, func(x *program.Program) bool { return x.Name == name })):
 			app = p
 		}
 	}
@@ -101,6 +101,9 @@ func started(c *ledger.Case, card *cause.Card, own []*program.Program) (app *pro
 
 // ofMachine are fixes that are the same whatever program runs.
 var ofMachine = []string{"kill_stale_process", "close_other_apps", "select_gpu", "restart_session", "raise_pagefile"}
+
+// ofAny are those that need no option of a program.
+var ofAny = append([]string{"use_lower_quant", "use_smaller_model", "raise_memory_limit", "add_swap", "bigger_gpu"}, ofMachine...)
 
 // sizedAnyway are fixes whose effect no wording changes.
 var sizedAnyway = []string{"load_in_4bit", "load_in_8bit", "kill_stale_process", "close_other_apps", "select_gpu", "expandable_segments", "max_split_size"}

@@ -55,6 +55,9 @@ type Program struct {
 	// Commands are what its readers start in a shell that comes with it, as the
 	// first word, or behind "python -m".
 	Commands []string
+	// Closed says that its readers reach no option of the engines below it but
+	// those that Steps have: no command is theirs to add one to.
+	Closed bool
 	// Like are programs whose entries hold here as well, after its own. One
 	// without a name is what a family shares.
 	Like []*Program

@@ -113,17 +113,6 @@ var bareCards = []cause.Card{
 		Figures: simulationFigures,
 	},
 	{
-		ID: "other/tenstorrent", Kinds: []fact.Kind{fact.PlainDevice}, Said: []string{"DRAM buffer across", "L1 buffer across"},
-		Headline: "ran out of memory on a Tenstorrent chip[[: a buffer of {asked} did not fit]]",
-		Means:    "A buffer is spread over all memory banks of the chip, and each bank needs room for its part in one piece. Compare the numbers in the message: \"free\" is that of one bank. If \"free\" is enough but \"largest free block\" is not, memory is fragmented. Otherwise weights, KV cache and activations fill the banks.",
-		Cures: []cause.Cure{
-			{Fix: "lower_context", Title: "Lower the context length and the batch", Told: "Model server: halve `--max-model-len` and `--max-num-seqs`. Script: batch 1 and a shorter input; process long prompts in chunks.", Cost: "shorter texts, fewer at a time"},
-			{Fix: "use_lower_quant", Title: "Keep the weights in a smaller data type", Told: "If the model's code lets you choose: `bfloat8_b` takes about half of `bfloat16`, `bfloat4_b` a quarter.", Cost: "some quality"},
-			{Fix: "multi_gpu", Title: "Use more chips, or a model made for this system", Told: "On a mesh, each chip holds a part of the weights and cache. The model's page lists the systems it runs on.", Cost: "hardware"},
-		},
-		Sources: []string{"tt-metal/tt_metal/impl/allocator/bank_manager.cpp", "tt-metal/ttnn/cpp/ttnn-nanobind/bfloat_dtype_traits.hpp: bfloat8_b bfloat4_b"},
-	},
-	{
 		ID: "other/device", Kinds: []fact.Kind{fact.PlainDevice}, Unsaid: append(local.OpenCLWords, mpiWords...), If: noneKnown,
 		Among:    []string{cause.Unknown, cause.BatchTooLarge, cause.ModelTooLarge, cause.OversizedAllocation},
 		Headline: "ran out of GPU memory",

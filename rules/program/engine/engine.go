@@ -48,7 +48,7 @@ func shareSet(c *ledger.Case) (u float64, ok bool) {
 	if u := c.F().Utilization; u != nil && u.Value > 0 && u.Value <= 1 {
 		return u.Value, true
 	}
-	s, _ := c.Setting("cache_max_entry_count", "gpu_memory_utilization", "free_gpu_memory_fraction")
+	s, _ := c.Setting("mem_fraction_static", "cache_max_entry_count", "gpu_memory_utilization", "free_gpu_memory_fraction")
 	u, err := strconv.ParseFloat(s.Value, 64)
 	return u, err == nil && u > 0 && u <= 1
 }

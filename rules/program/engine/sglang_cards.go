@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -45,8 +46,8 @@ func sglangWeights(c *ledger.Case) map[string]string {
 		return out
 	}
 	out["floor"] = fmt.Sprintf("%.3f", floor)
-	if f.Weights != nil && f.Free != nil {
-		out["before"], out["took"] = units.Amount(f.Weights.Bytes+f.Free.Bytes), units.Amount(f.Weights.Bytes)
+	if took := sglangTook(c); took > 0 {
+		out["before"], out["took"] = units.Amount(took+f.Free.Bytes), units.Amount(took)
 	}
 	return out
 }
@@ -58,13 +59,23 @@ func StaticFloor(c *ledger.Case) (float64, bool) {
 	if x, ok := c.Fact("fraction_floor"); ok && x.Count != nil {
 		return x.Count.Value, true
 	}
-	f := c.F()
-	if f.Weights == nil || f.Free == nil || f.Weights.Bytes+f.Free.Bytes <= 0 {
+	took := sglangTook(c)
+	if took <= 0 {
 		return 0, false
 	}
-	floor := float64(f.Weights.Bytes) / float64(f.Weights.Bytes+f.Free.Bytes)
+	floor := float64(took) / float64(took+c.F().Free.Bytes)
 	set, ok := shareSet(c)
 	return floor, ok && floor >= set-0.02 || !ok && floor > 0.6
+}
+
+// sglangTook is what the weights took, which older builds leave to the reader: what
+// was free before less what was free after; 0 where it is not known.
+func sglangTook(c *ledger.Case) int64 {
+	f := c.F()
+	if f.Free == nil {
+		return 0
+	}
+	return cmp.Or(ledger.SizeOf(f.Weights), max(ledger.Sized(c, "sglang_before")-f.Free.Bytes, 0))
 }
 
 // sglangPages says how many pages the free tokens are.

@@ -72,7 +72,7 @@ func app(p program.Program, settings map[string]string) program.Program {
 
 // LocalAI has a YAML file for each model, in its models folder.
 var LocalAI = app(program.Program{
-	Name: "localai", Work: "text-inference", Shown: "LocalAI", Edits: "flags", Language: "go", Cards: localAICards,
+	Name: "localai", Closed: true, Work: "text-inference", Shown: "LocalAI", Edits: "flags", Language: "go", Cards: localAICards,
 	Units:  []string{"localai", "local-ai"},
 	Proofs: []string{"LocalAI version:", "GRPC(", "GRPC Service Ready", "BackendLoader starting", "could not load model - all backends returned error", "could not load model: rpc error", "could not load model (no success)", "grpc process not found", "LocalAI API is listening", "failed to load model with internal loader", "mudler/LocalAI", "core/backend/llm.go", "backend/go/", "): stderr ", "[llama-cpp] Fails", "[llama-cpp] Attempting to load", "[llama-ggml] Attempting to load", "with backend llama-ggml"},
 	// A line of a backend: "DBG GRPC(model-127.0.0.1:40351): stderr llama_...".
@@ -103,7 +103,7 @@ var LocalAI = app(program.Program{
 // Jan is a desktop program; its settings are those of its llama.cpp provider and
 // of each model.
 var Jan = app(program.Program{
-	Name: "jan", Work: "text-inference", Shown: "Jan", Edits: "flags", Language: "js", Cards: janCards,
+	Name: "jan", Closed: true, Work: "text-inference", Shown: "Jan", Edits: "flags", Language: "js", Cards: janCards,
 	Proofs: []string{"[llamacpp-router stdout]", "[llamacpp-router stderr]", "[tauri_plugin_llamacpp", "tauri_plugin_llamacpp::", "[@janhq/", "Jan.app/Contents", `Jan\data\llamacpp`, "Jan/data/llamacpp/", "ai.jan.app", "[CORTEX]:", "cortex.llamacpp", "[APP]::Error", "llama_engine.cc:"},
 }, map[string]string{
 	"fewer_gpu_layers":       "ui Gear icon next to the model: GPU Layers: %d",
@@ -120,7 +120,7 @@ var Jan = app(program.Program{
 
 // GPT4All falls back to the processor by itself where the card is full.
 var GPT4All = app(program.Program{
-	Name: "gpt4all", Work: "text-inference", Shown: "GPT4All", Edits: "flags", Language: "cpp", Cards: gpt4AllCards,
+	Name: "gpt4all", Closed: true, Work: "text-inference", Shown: "GPT4All", Edits: "flags", Language: "cpp", Cards: gpt4AllCards,
 	Proofs: []string{"embllm WARNING", "gpt4all/_pyllmodel.py", "gpt4all/gpt4all.py", "nomic.ai/GPT4All", "gpt4all-chat", "LAMA ERROR: failed to load model", "gpt4all-backend/"},
 }, map[string]string{
 	"fewer_gpu_layers": "ui Settings, Model: GPU Layers %d",
@@ -184,7 +184,7 @@ var LlamaBox = app(program.Program{
 // Tabby is TabbyML's completion server: llama-server below it, told by
 // ~/.tabby/config.toml.
 var Tabby = app(program.Program{
-	Name: "tabby", Work: "text-inference", Shown: "Tabby", Edits: "flags", Language: "rust", Cards: tabbyCards,
+	Name: "tabby", Closed: true, Work: "text-inference", Shown: "Tabby", Edits: "flags", Language: "rust", Cards: tabbyCards,
 	Proofs:  []string{"llama_cpp_server::supervisor", "crates/llama-cpp-server/", "crates/tabby/", "tabbyml/tabby", "tabby::serve"},
 	Sources: program.Sources{"tabby/crates/tabby/src/serve.rs": "--chat-model --model --parallelism", "tabby/crates/tabby-common/src/config.rs": "parallelism"},
 }, map[string]string{

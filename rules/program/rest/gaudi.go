@@ -12,8 +12,8 @@ var Gaudi = program.Program{
 	Name: "gaudi", Shown: "PyTorch on Gaudi", Work: "text-inference", Edits: "code", Language: "python",
 	Commands: []string{"hl-smi"},
 	Proofs:   []string{"MODULE:PT_DEVMEM", "habana_frameworks/torch/", "optimum/habana/"},
-	Cards: []cause.Card{{
-		ID: "gaudi/card", Kinds: []fact.Kind{fact.PlainDevice, fact.DeviceAlloc, fact.PlainMemory}, Said: []string{"PT_DEVMEM"}, If: func(c *ledger.Case) bool { return !c.In("vllm-gaudi") },
+	Cards: []cause.Card{gaudiServed, {
+		ID: "gaudi/card", Kinds: []fact.Kind{fact.PlainDevice, fact.DeviceAlloc, fact.PlainMemory}, Said: []string{"PT_DEVMEM"}, If: func(c *ledger.Case) bool { return !c.In("vllm-gaudi") && !servesGaudi(c) },
 		Among: own, Headline: "ran out of the accelerator's memory[[: {asked} was refused]]",
 		Means: "A Gaudi has 32 GB, a Gaudi 2 96 GB and a Gaudi 3 128 GB. The message does not say how much was in use, nor by whom. In lazy mode everything between two `mark_step` calls stays in memory until the graph has run.",
 		Not:   "`PYTORCH_CUDA_ALLOC_CONF` or `nvidia-smi`: this is not an NVIDIA GPU.",

@@ -32,7 +32,7 @@ var foldHost = cause.InOrder("raise_memory_limit", "lower_num_workers", "add_swa
 var AlphaFold = program.Program{
 	Name: "alphafold", Shown: "AlphaFold", Work: "science", Edits: "flags", Language: "python", Like: []*program.Program{&shorter},
 	Sources:  program.Sources{"alphafold/docker/run_docker.py": "TF_FORCE_UNIFIED_MEMORY XLA_PYTHON_CLIENT_MEM_FRACTION", "alphafold/run_alphafold.py": "--models_to_relax --db_preset"},
-	Proofs:   []string{"alphafold/model/", "alphafold/relax/", "alphafold/data/pipeline", "alphafold/data/tools/", "alphafold.model.", "/afprofile/", "AFProfile", "run_AFP.py"},
+	Proofs:   []string{"alphafold/model/", "alphafold/relax/", "alphafold/data/pipeline", "alphafold/data/tools/", "alphafold.model.", "/afprofile/", "AFProfile", "run_AFP.py", "Running predict with shape(feat)"},
 	Hints:    []string{"alphafold/run_alphafold.py"}, // the third has one of this name, too
 	Titles:   map[string]string{"cpu_offload": "Let it spill into system memory", "lower_num_workers": "Search smaller databases"},
 	Remedies: withLeak(cures(cause.InOrder("cpu_offload", "lower_context", "kill_stale_process", "bigger_gpu"), foldHost)),

@@ -61,9 +61,9 @@ var alphafoldCards = []cause.Card{searchRAM, {
 	Figures: wholePlan,
 	Sources: []string{"AFProfile/src/run_AFP.py", "AFProfile/src/alphafold/model/config.py"},
 }, {
-	ID: "alphafold/docker", Kinds: []fact.Kind{fact.XLAAlloc}, Said: []string{"/app/alphafold/run_alphafold.py"}, If: real, Unsaid: []string{"colabfold", "alphafold3"},
+	ID: "alphafold/docker", Kinds: []fact.Kind{fact.XLAAlloc}, Said: []string{"/app/alphafold/"}, If: real, Unsaid: []string{"colabfold", "alphafold3"},
 	Cause: cause.ContextTooLong, Weight: cause.Decisive, Headline: "ran out of GPU memory for an input this long[[: it asked for {asked} at once]]",
-	Means:   foldMeans + "AlphaFold's Docker script already lets JAX use four times the GPU memory, with the rest in system memory (RAM).[[ On a GPU with less than {quarter} GB that is still below {asked}.]] On a larger GPU the RAM was probably short.",
+	Means:   foldMeans + "[[Here the input has {af_residues} residues. ]]AlphaFold's Docker script already lets JAX use four times the GPU memory, with the rest in system memory (RAM).[[ On a GPU with less than {quarter} GB that is still below {asked}.]] On a larger GPU the RAM was probably short.",
 	Figures: fourth,
 	Cures: []cause.Cure{
 		shorterIf(hopeless),
@@ -75,7 +75,7 @@ var alphafoldCards = []cause.Card{searchRAM, {
 }, {
 	ID: "alphafold/length", Kinds: []fact.Kind{fact.XLAAlloc}, If: real, Unsaid: []string{"colabfold", "alphafold3"},
 	Cause: cause.ContextTooLong, Weight: cause.Decisive, Headline: "ran out of GPU memory for an input this long[[: it asked for {asked} at once]]",
-	Means:   foldMeans + "The request of {asked} is the working memory of the prediction[[; {beyond}]]. AlphaFold's Docker script lets it spill into system memory (RAM). Other ways to run it must set that themselves.",
+	Means:   foldMeans + "[[Here the input has {af_residues} residues. ]]The request of {asked} is the working memory of the prediction[[; {beyond}]]. AlphaFold's Docker script lets it spill into system memory (RAM). Other ways to run it must set that themselves.",
 	Figures: beyond,
 	Cures: []cause.Cure{
 		shorterIf(hopeless),

@@ -145,9 +145,10 @@ var vllmRunCards = []cause.Card{
 		ID: "vllm/profile-run", Kinds: onCard, If: stage.Profiling,
 		Cause: cause.BatchTooLarge, Weight: cause.Likely, Figures: loadFigures,
 		Headline: "did not start: its trial run did not fit beside the weights",
-		Means:    "The weights are loaded. The trial run at start computes {trial_of} at once, and that did not fit. The line `Model loading took … GiB` shows the size of the weights: if it is close to the GPU's size, the weights are the problem.",
+		Means:    "The weights are loaded. The trial run at start computes {trial_of} at once, and that did not fit.[[ It also takes images and videos of {mm_tokens} tokens, the most that are allowed.]] The line `Model loading took … GiB` shows the size of the weights: if it is close to the GPU's size, the weights are the problem.",
 		Not:      trialFirst,
 		Cures: []cause.Cure{
+			vllm.Given(func(c *ledger.Case) bool { return ledger.IntSetting(c, "mm_tokens") > 8192 }, imagesTold("Allow fewer and smaller images")),
 			vllm.Flags("lower_max_batched_tokens", "Lower `max_num_batched_tokens` and `max_num_seqs`", "The trial run shrinks with them. {where}", "long prompts and many users are slower", vllm.Option("max_num_batched_tokens", "2048"), vllm.Option("max_num_seqs", "32")),
 			readsImages,
 			vllm.Words("use_lower_quant", "Or load a smaller version of the model", quantised, "slight loss of quality"),
@@ -340,7 +341,11 @@ func lowerKnown(c *ledger.Case) string {
 }
 
 // readsImages is a cure where the traceback goes through a model that reads them.
-var readsImages = vllm.Given(func(c *ledger.Case) bool { return seesImages(c) || c.Near(vllm.ImageEncoders...) }, vllm.Words("lower_resolution", "Or allow fewer and smaller images", "`--limit-mm-per-prompt '{\"image\": 1}'` (before 0.8.5 `image=1`) and, for Qwen-VL and similar, `--mm-processor-kwargs '{\"max_pixels\": 1003520}'`.", "larger ones are scaled down"))
+var readsImages = vllm.Given(func(c *ledger.Case) bool { return seesImages(c) || c.Near(vllm.ImageEncoders...) }, imagesTold("Or allow fewer and smaller images"))
+
+func imagesTold(title string) cause.Cure {
+	return vllm.Words("lower_resolution", title, "`--limit-mm-per-prompt '{\"image\": 1}'` (before 0.8.5 `image=1`) and, for Qwen-VL and similar, `--mm-processor-kwargs '{\"max_pixels\": 1003520}'`.", "larger ones are scaled down")
+}
 
 const servingMeans = "The server had started. vLLM fills its share of GPU memory with the KV cache, so requests can use only what is left outside it. This step needed more. Long prompts, many requests at once, large images or log-probabilities cause that."
 

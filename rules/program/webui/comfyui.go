@@ -28,7 +28,7 @@ var ComfyUI = program.Program{
 		" --vram-headroom --disable-dynamic-vram --disable-pinned-memory --cache-none --bf16-vae --directml --disable-cuda-malloc --novram --gpu-only --highvram"},
 	Proofs: []string{
 		"got prompt", "[Prompt Server] web root", "!!! Exception during processing", "Prompt executed in", "Error occurred when executing", "Got an OOM, unloading all loaded models",
-		"ComfyUI Error Report", "ComfyUI Version:", "CheckpointLoaderSimple", "ComfyUI/execution.py", "ComfyUI/comfy/", "ComfyUI/nodes.py", "ComfyUI/main.py", "ComfyUI/custom_nodes/", "custom_nodes/ComfyUI", "ComfyUI/models/",
+		"ComfyUI Error Report", "ComfyUI Version:", "Initializing block swap", "Block swap memory summary", "CheckpointLoaderSimple", "ComfyUI/execution.py", "ComfyUI/comfy/", "ComfyUI/nodes.py", "ComfyUI/main.py", "ComfyUI/custom_nodes/", "custom_nodes/ComfyUI", "ComfyUI/models/",
 		"comfy/model_management.py", "comfy/ldm/", "comfy/ops.py", "loaded completely ", "prepared for dynamic VRAM loading", "Ran out of memory when regular VAE", "This error means you ran out of memory on your GPU",
 	},
 	Beside: map[string][]string{

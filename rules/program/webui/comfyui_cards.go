@@ -95,7 +95,7 @@ var (
 	}
 )
 
-var comfyCards = slices.Concat(comfyPlaces, ofCard(slices.Concat(addon.Nunchaku, comfyAddons, comfyMerge, comfyDriver, comfyNodes, comfyHost, []cause.Card{addon.Unpacking(comfyKeepFree, smallerFile)}, comfyCore, []cause.Card{addon.Encoder(comfyUnload)}, comfyOwn, comfyBare)))
+var comfyCards = slices.Concat(comfyPlaces, ofCard(slices.Concat(addon.Nunchaku, comfyAddons, comfyMerge, comfyDriver, comfyNodes, comfyHost, []cause.Card{addon.Unpacking(comfyKeepFree, smallerFile)}, comfyCore, []cause.Card{addon.Encoder(comfyUnload)}, comfyOwn, []cause.Card{addon.LoadingNode(onCard, comfyUnload)}, comfyBare)))
 
 // allOnCard: it was started so that nothing is moved to RAM.
 func allOnCard(c *ledger.Case) bool { _, ok := c.Setting("gpu_only", "highvram"); return ok }
@@ -327,7 +327,9 @@ var comfyCore = []cause.Card{
 		Sources: []string{comfyCode + "comfy/ldm/modules/attention.py", comfyCode + "README.md", comfyThread + "7004"},
 	},
 	{
-		ID: "comfyui/sampling-bare", Kinds: []fact.Kind{fact.TorchAsync, fact.ComfyUnload, fact.ComfyTips, fact.CUDAError, fact.DeviceAlloc, fact.PlainDevice, fact.XPURuntime, fact.XPUBlock}, Unsaid: []string{"comfy/controlnet.py", "comfy/cldm/", "IPAdapter"}, Said: addon.Sampling, If: func(c *ledger.Case) bool { return c.F().Requested == nil && !merges(c) && c.Backend != "mps" }, Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		ID: "comfyui/sampling-bare", Kinds: []fact.Kind{fact.TorchAsync, fact.ComfyUnload, fact.ComfyTips, fact.CUDAError, fact.DeviceAlloc, fact.PlainDevice, fact.XPURuntime, fact.XPUBlock}, Unsaid: []string{"comfy/controlnet.py", "comfy/cldm/", "IPAdapter"}, If: func(c *ledger.Case) bool {
+			return addon.Samples(c) && c.F().Requested == nil && !merges(c) && c.Backend != "mps"
+		}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of GPU memory in a sampling step",
 		Means:    "The log shows a sampling step, without sizes.[[ ComfyUI planned {part} of weights on the card.]] Most likely the working memory of the step did not fit. It grows with resolution, frames and batch size; ControlNets, IPAdapters and LoRAs add to it.",
 		Figures:  partLoaded,

@@ -267,7 +267,7 @@ var comfyBare = []cause.Card{
 
 // redNode: the page marks the node that failed, a report names it.
 var redNode = cause.Cure{
-	Fix: "lower_resolution", Title: "Find the node that failed, and give it less to do", Told: "It has a red frame in the workflow. In the error report it is named after Node Type.", Ways: []cause.Way{
+	Fix: "lower_resolution", Title: "{find}, and give it less to do", Told: "It has a red frame in the workflow.[[ {report}]]", Ways: []cause.Way{
 		{For: "KSampler and the like", Text: "half the width and height, batch_size 1; video: fewer frames (`length`) first"},
 		{For: "VAE Decode", Text: "replace it with VAE Decode (Tiled): tile_size 256, for video also temporal_size 16"},
 		{For: "A loader, or CLIP Text Encode", Text: "load an fp8 or GGUF file of that model; for text encoders you can also set `device` to cpu"},

@@ -80,12 +80,11 @@ var comfyNodes = []cause.Card{
 	},
 	{
 		ID: "comfyui/wanvideo", Kinds: onCard, Said: []string{"WanVideoWrapper", "WanAnimate: ", "Node Type: WanVideoSampler", "Node Type: WanVideoModelLoader", "executing WanVideoSampler", "Initializing block swap"}, Unsaid: []string{"enable_vae_tiling"}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of GPU memory[[ ({total})]] in WanVideoWrapper",
-		Means:    "WanVideoWrapper manages its model itself, so ComfyUI's memory options hardly help. Its node WanVideo BlockSwap decides how many of the weights stay on the card (the 14B model has 40 blocks). Working memory grows with frames and resolution.",
-		Not:      "`--lowvram`: the wrapper ignores it.",
+		Headline: "ran out of GPU memory[[ ({total})]] in WanVideoWrapper", Figures: addon.WanFigures,
+		Means: "WanVideoWrapper manages its model itself, so ComfyUI's memory options hardly help. [[{blocks}]] Working memory grows with frames and resolution.[[ {clip}]]",
+		Not:   "`--lowvram`: the wrapper ignores it.",
 		Cures: []cause.Cure{
-			{Fix: "cpu_offload", Title: "Swap more blocks to RAM", Told: "Connect WanVideo BlockSwap to the model loader. Start with blocks_to_swap 20 and raise it by 10, up to 40 for 14B. In the model loader set load_device to offload_device.", Cost: "Some speed, and RAM for those blocks."},
-			{Fix: "lower_resolution", Title: "Fewer frames, or a lower resolution", Told: "Lower num_frames (81, 49, 33), then go to 832x480. For long clips add WanVideo Context Options, which work on 81 frames at a time.", Cost: "A shorter or smaller clip."},
+			where(addon.WanLong, addon.WanFrames), addon.WanSwap, addon.WanFrames,
 			{Fix: "upgrade_version", Title: "If it worked before an update: delete Triton's cache", Told: "Delete the folder `.triton` in your home folder and `torchinductor_*` in the temp folder. Old kernels there raised memory use after updates.", Cost: "It compiles once more."},
 		},
 		Sources: []string{wanWrapper + "blob/main/nodes.py", wanWrapper + "issues/653", wanWrapper + "issues/1644", wanWrapper + "issues/898"}, Solved: 2,
@@ -191,6 +190,20 @@ var comfyNodes = []cause.Card{
 
 // comfyOwn speak last of those about the card: for nodes that nothing is known of.
 var comfyOwn = []cause.Card{
+	{
+		ID: "comfyui/own-sampler", Kinds: onCard, If: ownSampler, Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		Headline: "ran out of GPU memory in the custom node {node}",
+		Means:    "{node} computes with its own code, which ComfyUI's memory plan does not count.[[ That plan already put {loaded} of weights on the card.]][[ {spilled}]] Memory grows with resolution, frames and batch size.",
+		Figures:  ownFigures,
+		Not:      "Fewer steps: every step needs the same memory.",
+		Cures: []cause.Cure{
+			{Fix: "lowvram_mode", Title: "Keep more VRAM free: `--reserve-vram 4`", Told: "Start ComfyUI with it; more weights then stay in RAM. An fp8 or GGUF file of the model frees more.", Cost: "Slower.", If: planned},
+			fewerPixels,
+			{Fix: "lowvram_mode", Title: "Keep more VRAM free: `--reserve-vram 4`", Told: "Start ComfyUI with it; more weights then stay in RAM. An fp8 or GGUF file of the model frees more.", Cost: "Slower."},
+			{Fix: "upgrade_version", Title: "Use ComfyUI's own nodes, where available", Told: "KSampler or SamplerCustomAdvanced instead of the sampler of {node}: they follow ComfyUI's memory plan.", Cost: "Part of the workflow must be rebuilt."},
+		},
+		Sources: []string{comfyCode + "comfy/model_management.py", "https://github.com/XLabs-AI/x-flux-comfyui/blob/main/nodes.py"},
+	},
 	{
 		ID: "comfyui/own-load", Kinds: onCard, Said: []string{"from_pretrained", "load_state_dict", "in load_model", "in loadmodel", "in load_checkpoint", "in load_pipe", "in _load_"}, If: when.All(ownModel, when.Not(ledger.Roomy)), Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of GPU memory while the custom node {node} loaded its own model",

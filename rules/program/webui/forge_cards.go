@@ -121,7 +121,7 @@ var forgeCards = slices.Concat(ofCard(forgeAddons), []cause.Card{
 		Sources: []string{forgeCode + "backend/memory_management.py", forgeCode + "modules_forge/main_entry.py"},
 	},
 	{
-		ID: "forge/vae", Kinds: onCard, Said: []string{"decode_first_stage", "vae.decode", "autoencoder", "IntegratedAutoencoderKL"}, If: inForge, Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		ID: "forge/vae", Kinds: onCard, Said: []string{"Encountered Out of Memory during VAE", "decode_first_stage", "vae.decode", "autoencoder", "IntegratedAutoencoderKL"}, If: inForge, Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of GPU memory in the VAE",
 		Means:    "The VAE failed, which turns the latent into the image. Forge usually retries in tiles by itself; here it did not, or the tiles did not fit beside the weights.",
 		Not:      "Fewer steps: it failed in the VAE.",

@@ -71,20 +71,6 @@ var comfyMerge = []cause.Card{
 		},
 		Sources: []string{"https://github.com/pytorch/pytorch/blob/main/torch/utils/_device.py", comfyCode + "comfy/model_management.py"},
 	},
-	{
-		ID: "comfyui/own-sampler", Kinds: onCard, If: ownSampler, Cause: cause.BatchTooLarge, Weight: cause.Strong,
-		Headline: "ran out of GPU memory in the custom node {node}",
-		Means:    "{node} computes with its own code, which ComfyUI's memory plan does not count.[[ That plan already put {loaded} of weights on the card.]][[ {spilled}]] Memory grows with resolution, frames and batch size.",
-		Figures:  ownFigures,
-		Not:      "Fewer steps: every step needs the same memory.",
-		Cures: []cause.Cure{
-			{Fix: "lowvram_mode", Title: "Keep more VRAM free: `--reserve-vram 4`", Told: "Start ComfyUI with it; more weights then stay in RAM. An fp8 or GGUF file of the model frees more.", Cost: "Slower.", If: planned},
-			fewerPixels,
-			{Fix: "lowvram_mode", Title: "Keep more VRAM free: `--reserve-vram 4`", Told: "Start ComfyUI with it; more weights then stay in RAM. An fp8 or GGUF file of the model frees more.", Cost: "Slower."},
-			{Fix: "upgrade_version", Title: "Use ComfyUI's own nodes, where available", Told: "KSampler or SamplerCustomAdvanced instead of the sampler of {node}: they follow ComfyUI's memory plan.", Cost: "Part of the workflow must be rebuilt."},
-		},
-		Sources: []string{comfyCode + "comfy/model_management.py", "https://github.com/XLabs-AI/x-flux-comfyui/blob/main/nodes.py"},
-	},
 }
 
 // forgeMerge is Forge's merge of a LoRA. Its menu "Diffusion in Low Bits" has

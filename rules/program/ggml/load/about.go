@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -95,11 +96,21 @@ func SharesOf(c *ledger.Case) string {
 	return strings.Join(list, ", ")
 }
 
+// weightsThere is what the card holds of the weights: what the log says of it, else
+// the part of the file that its layers are.
+func weightsThere(c *ledger.Case) int64 {
+	size, _ := c.Fact("model_size")
+	if n, all := OffloadedLayers(c), layersInAll(c); all > 0 {
+		return cmp.Or(ledger.SizeOf(c.F().Weights), ledger.Proportion(ledger.SizeOf(size.Size), n, all))
+	}
+	return ledger.SizeOf(c.F().Weights)
+}
+
 // Placed says what a load put on the only card before it failed at work, as the
 // load lines have it; "" where they do not.
 func Placed(c *ledger.Case) string {
 	f := c.F()
-	weights, cache, graph := ledger.SizeOf(f.Weights), ledger.SizeOf(deviceKV(c)), ledger.SizeOf(f.ComputeBuffer)
+	weights, cache, graph := weightsThere(c), ledger.SizeOf(deviceKV(c)), ledger.SizeOf(f.ComputeBuffer)
 	n := ContextOf(c)
 	if weights == 0 || cache == 0 || n == 0 || SeveralDevices(c) || !c.Root(fact.GGMLRuntime, fact.GGMLMetal) {
 		return ""

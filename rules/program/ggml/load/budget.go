@@ -143,10 +143,11 @@ func (b *Budget) overLimit(c *ledger.Case) {
 	f := c.F()
 	taken := max(ledger.SizeOf(f.Allocated), b.Weights+b.KV+b.Graph)
 	b.Part, b.Free, b.Basis = "", f.Limit.Bytes, "log"
-	if b.Weights == 0 {
-		b.Weights = max(taken-b.KV-b.Graph, 0)
+	if b.Weights = cmp.Or(weightsThere(c), max(taken-b.KV-b.Graph, 0)); b.Weights == 0 { // then it holds more than the log tells
+		b.Free = 0
 	}
 	b.Kept = max(taken-b.Weights-b.KV-b.Graph, 0)
+	taken = max(taken, b.Weights+b.KV+b.Graph)
 	b.Against = fmt.Sprintf("%s were taken of the %s that Metal recommends at most.", units.Amount(taken), units.Amount(b.Free))
 }
 

@@ -35,11 +35,13 @@ var trainers = []Pack{
 // Unsaid is what ComfyUI's log does not say: which node failed, and how much was
 // asked for.
 func Unsaid(c *ledger.Case) map[string]string {
-	out := map[string]string{"silent": "The log does not say how much memory was requested or free."}
+	out := map[string]string{"find": "Find the node that failed", "report": "In the error report it is named after Node Type.", "silent": "The log does not say how much memory was requested or free."}
 	if c.Kind(fact.TorchAsync) {
 		out["silent"] = "The message does not say how much memory was requested or free."
 	}
-	if !c.Near(Nodes.typed...) && Nodes.Of(c) == nil {
+	if x, ok := c.Fact("comfy_node"); ok {
+		out["unnamed"], out["find"], out["report"] = "the node is "+x.Text, "Find "+x.Text+" in the workflow", ""
+	} else if !c.Near(Nodes.typed...) && Nodes.Of(c) == nil {
 		out["unnamed"] = "the log does not name the node"
 	}
 	return out
