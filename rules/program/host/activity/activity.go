@@ -178,6 +178,15 @@ var answered = regexp.MustCompile(`"(?:GET|POST|PUT) [^"]{1,200}" 200`)
 // calibrated: llm-compressor's "Quantizing model.layers.3.mlp.up_proj using 512 samples".
 var calibrated = regexp.MustCompile(`using ([1-9]\d{0,6}) samples`)
 
+// stage is a line of words, and no command.
+var stage = regexp.MustCompile(`^\s{0,8}[A-Z(\[]?[a-z]+[\]):]? [A-Za-z][A-Za-z0-9 ()\[\]/.,:;'%&+_-]{2,70}$`)
+
+// code begins or ends a line of a program or a command, which is no message.
+var code = regexp.MustCompile(`^\s*(?:raise|return|for|with|import|from|if|def|python3?|pip|sudo|make|bash|sh|cd|warnings)\b|[(=]$`)
+
+// started is what many tools print of their threads.
+var started = regexp.MustCompile(`(?i)\b(\d{1,3}) (?:threads|cores|processes|workers)\b`)
+
 // option says what the typed options make of the need: processes, and the size of
 // a part.
 func option(c *ledger.Case) string {
@@ -199,14 +208,20 @@ func option(c *ledger.Case) string {
 			}
 		}
 	}
+	if m := started.FindStringSubmatch(strings.Join(last(c), "\n")); m != nil && m[1] != "1" {
+		return "It started with " + m[0] + ": try 1."
+	}
 	return ""
 }
 
 // Figures are what sentences about such a kill name.
 func Figures(c *ledger.Case) map[string]string {
-	out := map[string]string{"gpu": platforms.Graphics(c), "option": option(c), "requests": strconv.Itoa(requests(c)), "when": "", "samples": ""}
+	out := map[string]string{"gpu": platforms.Graphics(c), "option": option(c), "requests": strconv.Itoa(requests(c)), "when": "", "samples": "", "stage": ""}
 	if m := calibrated.FindStringSubmatch(strings.Join(last(c), "\n")); m != nil {
 		out["samples"] = m[1]
+	}
+	if lines := last(c); len(lines) > 0 && stage.MatchString(lines[0]) && !code.MatchString(lines[0]) {
+		out["stage"] = strings.TrimSpace(lines[0])
 	}
 	switch n, m := bar(c); {
 	case m > 0 && n >= m-m/100:

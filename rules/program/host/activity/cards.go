@@ -8,7 +8,9 @@ import (
 
 // Kill and OtherKills say what signal 9 means where nothing explains it.
 const (
-	Kill       = "\"Killed\" (signal 9) nearly always means that RAM, or the memory limit of a container or job, was full. "
+	Kill = "\"Killed\" (signal 9) nearly always means that RAM, or the memory limit of a container or job, was full. "
+	// Stage is the last line before the end, where it tells one.
+	Stage      = "[[The line before it is \"{stage}\", so it was at that step or the next. ]]"
 	OtherKills = "A `kill -9` or a time limit looks the same."
 )
 
