@@ -31,7 +31,7 @@ var bareCards = []cause.Card{
 	{
 		ID: "other/bad-alloc", Kinds: []fact.Kind{fact.BadAlloc}, Unsaid: append([]string{"LightGBM", "lightgbm/basic.py"}, local.WasmWords...),
 		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "could not get the RAM it asked for (std::bad_alloc)", Figures: activity.Figures,
-		Means: activity.Stage + "The C++ code asked for system RAM, usually not GPU memory, and got none. The message does not say how much. Either RAM was full or limited, or the requested size was wrong (a damaged file, a bad count). Try a tenth of the input: if that fails too, suspect the size or a limit.",
+		Means: activity.Held + activity.Stage + "The C++ code asked for system RAM, usually not GPU memory, and got none. The message does not say how much. Either RAM was full or limited, or the requested size was wrong (a damaged file, a bad count). Try a tenth of the input: if that fails too, suspect the size or a limit.",
 		Cures: []cause.Cure{
 			calls.PageFile, calls.LookWhy,
 			{Fix: "stream_dataset", Title: "Process less data at a time", Told: "[[{option} ]]Use a smaller input, a smaller batch, or fewer threads; each thread often has its own buffers.", Cost: "Time"},

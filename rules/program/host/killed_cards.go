@@ -102,7 +102,7 @@ var restCards = []cause.Card{
 		ID: "linux/killed", Kinds: []fact.Kind{fact.ShellKilled}, Unsaid: []string{"Killed: 9"}, Figures: activity.Figures,
 		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "killed the program, most likely because RAM ran out",
-		Means:    activity.Stage + activity.Kill + activity.OtherKills + " If it always stops at the same step, that step creates something large. If the time varies, memory grows, or other programs take the RAM.",
+		Means:    activity.Held + activity.Stage + activity.Kill + activity.OtherKills + " If it always stops at the same step, that step creates something large. If the time varies, memory grows, or other programs take the RAM.",
 		Not:      "[[Settings of {gpu}: a full GPU raises an error instead.]]",
 		Cures: []cause.Cure{
 			askKernel,

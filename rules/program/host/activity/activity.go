@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/host/platforms"
@@ -78,11 +79,16 @@ func (w *work) does(c *ledger.Case) bool {
 	if w.inPython && c.Reader.Language != "python" && !ledger.RunsModels(c) || slices.ContainsFunc(lines[:min(3, len(lines))], installs.MatchString) {
 		return false
 	}
+	if weights(c) {
+		return w.id == "converting"
+	} else if w.id == "converting" {
+		return false
+	}
 	for n, line := range lines[:min(lastLines, len(lines))] {
 		words := slices.Collect(reader.Words(line))
 		for _, word := range words[:min(4, len(words))] {
 			i := slices.IndexFunc(works, func(x work) bool { return slices.Contains(strings.Fields(x.says), word) })
-			if i >= 0 && (n < 3 || works[i].long) {
+			if i >= 0 && (n == 0 || works[i].long) {
 				return &works[i] == w && (w.id == "saving" || !Training(c) || c.Signal("many_steps", "few_steps") == nil) && !(w.id == "reading" && ReadsModel(c))
 			}
 		}
@@ -92,6 +98,50 @@ func (w *work) does(c *ledger.Case) bool {
 	})
 	return i >= 0 && &works[i] == w && !Training(c)
 }
+
+// weights: a conversion of the weights of a model, by its command, or by a file of
+// them in its last lines.
+func weights(c *ledger.Case) bool {
+	of := func(words string) bool {
+		return slices.ContainsFunc(command(c), func(word string) bool { return slices.Contains(strings.Fields(words), word) })
+	}
+	lines := last(c)
+	return of("convert converter conversion") && (of("checkpoint checkpoints weights hf safetensors pth ckpt pytorch llama model") || len(lines) > 0 && modelParts.MatchString(lines[0]))
+}
+
+var modelParts = regexp.MustCompile(`pytorch_model|model-\d{5}-of-|consolidated\.\d|\.safetensors`)
+
+// parameters are those in a name or option: "7B", "llama-13b".
+var parameters = regexp.MustCompile(`(?i)(?:^|[\s/_-])(\d{1,3}(?:\.\d)?)b\b`)
+
+// ofModel is what the weights of the model that the command names take.
+func ofModel(c *ledger.Case) string {
+	for _, x := range c.Facts.Talk {
+		if m := parameters.FindStringSubmatch(x.Text); m != nil && x.Line <= c.Failure.Line {
+			n, _ := strconv.ParseFloat(m[1], 64)
+			if n >= 0.5 && n < 700 {
+				return m[1] + " billion parameters take " + units.Amount(int64(n*2e9)) + " in 16 bit, " + units.Amount(int64(n*4e9)) + " in 32."
+			}
+		}
+	}
+	return ""
+}
+
+// own is what a program prints of the memory of its process.
+var own = regexp.MustCompile(`(?i)(?:rss\b|\bmem(?:ory)? (?:usage|used|consumption)|\bram usage)[^\d\n]{0,24}(\d{1,9}(?:\.\d{1,3})?) ?([kmg])i?b\b`)
+
+// held is the last such figure before the end, "" where none is printed.
+func held(c *ledger.Case) (amount string) {
+	for _, x := range c.Facts.Talk {
+		if m := own.FindStringSubmatch(x.Text); m != nil && x.Line <= c.Failure.Line && !aside.MatchString(x.Text) {
+			n, _ := strconv.ParseFloat(m[1], 64)
+			amount = units.Amount(int64(n * float64(map[string]int64{"k": units.KiB, "m": units.MiB, "g": units.GiB}[strings.ToLower(m[2])])))
+		}
+	}
+	return amount
+}
+
+var aside = regexp.MustCompile(`(?i)gpu|cuda|vram`)
 
 var modelFile = regexp.MustCompile(`(?i)load.{0,60}(?:\.(?:pth?|ckpt|bin|safetensors|gguf|h5|onnx)\b|model|weights|checkpoint)`)
 
@@ -191,8 +241,17 @@ var started = regexp.MustCompile(`(?i)\b(\d{1,3}) (?:threads|cores|processes|wor
 // a part.
 func option(c *ledger.Case) string {
 	typed := slices.Clone(c.Facts.Settings)
+	texts := make([]string, 0, len(c.Facts.Talk))
 	for _, x := range c.Facts.Code {
-		words := strings.Fields(x.Args)
+		texts = append(texts, x.Args)
+	}
+	for _, x := range c.Facts.Talk {
+		if strings.Count(x.Text, " -") > 1 { // a command
+			texts = append(texts, x.Text)
+		}
+	}
+	for _, text := range texts {
+		words := strings.Fields(text)
 		for i := range max(len(words)-1, 0) {
 			typed = append(typed, fact.Setting{Flag: words[i], Value: words[i+1]})
 		}
@@ -200,6 +259,7 @@ func option(c *ledger.Case) string {
 	for _, kind := range [...]struct{ words, advice string }{
 		{"workers worker jobs threads thread proc procs processes nproc cores cpus", ": try 1."},
 		{"shard chunk samples block", ": try a quarter."},
+		{"p t j", ": if that is the number of threads, try 1."},
 	} {
 		for _, s := range typed {
 			n, err := strconv.Atoi(s.Value)
@@ -216,7 +276,7 @@ func option(c *ledger.Case) string {
 
 // Figures are what sentences about such a kill name.
 func Figures(c *ledger.Case) map[string]string {
-	out := map[string]string{"gpu": platforms.Graphics(c), "option": option(c), "requests": strconv.Itoa(requests(c)), "when": "", "samples": "", "stage": ""}
+	out := map[string]string{"gpu": platforms.Graphics(c), "option": option(c), "requests": strconv.Itoa(requests(c)), "when": "", "samples": "", "stage": "", "model": ofModel(c), "held": held(c)}
 	if m := calibrated.FindStringSubmatch(strings.Join(last(c), "\n")); m != nil {
 		out["samples"] = m[1]
 	}

@@ -10,7 +10,9 @@ import (
 const (
 	Kill = "\"Killed\" (signal 9) nearly always means that RAM, or the memory limit of a container or job, was full. "
 	// Stage is the last line before the end, where it tells one.
-	Stage      = "[[The line before it is \"{stage}\", so it was at that step or the next. ]]"
+	Stage = "[[The line before it is \"{stage}\", so it was at that step or the next. ]]"
+	// Held is what the program said of its own memory last.
+	Held       = "[[By its own count it held {held} shortly before. ]]"
 	OtherKills = "A `kill -9` or a time limit looks the same."
 )
 
@@ -26,6 +28,10 @@ type work struct {
 }
 
 var works = []work{
+	{
+		false, true, "converting", "", "", "while it converted a model's weights", "A conversion usually has all weights in RAM: as much as the files, twice that in 32 bit, and for a moment again when it saves.[[ {model}]]",
+		cause.Cure{Fix: "half_precision", Title: "Keep 16 bit, or download converted weights", Told: "Look in the script's options for a data type (`--dtype bfloat16`, `--fp16`). Often somebody has put the converted weights on the Hub. Otherwise RAM and swap together need the sum above.", Cost: "none"},
+	},
 	{
 		true, false, "saving", "saving writing dumping merging packing concatenating joining", "merge merging", "while it joined or saved its results", "A join builds the whole while its parts still exist, and saving or merging often works on a full copy.",
 		cause.Cure{Fix: "stream_dataset", Title: "Save in parts, and free what is done", Told: "[[{option} ]]Write every part as soon as it is ready (`np.save`, `torch.save`, one file for some thousand items), and `del` it. When merging adapters, load the base model in 16 bit, not 32.", Cost: "some rewriting"},
@@ -43,7 +49,7 @@ var works = []work{
 		cause.Cure{Fix: "stream_dataset", Title: "Add the vectors in parts, from disk", Told: "Write the embeddings to a `.npy` file first, then add them in parts. If the index itself is too large, compress it: `faiss.index_factory(d, \"IVF4096,PQ64\")`.", Kind: "python", Text: "x = np.load(\"vectors.npy\", mmap_mode=\"r\")\nfor i in range(0, len(x), 100_000):\n    index.add(x[i:i + 100_000])", Cost: "some rewriting"},
 	},
 	{
-		true, true, "evaluating", "evaluating testing predicting inferring validating", "eval evaluate evaluation test infer inference predict prediction", "while it evaluated a model", "Evaluation code often keeps the outputs of all samples (logits, masks, attention) until the metric is computed. Then the need grows with the set, not with the batch.",
+		true, true, "evaluating", "evaluating testing predicting inferring validating", "eval evaluate evaluation test infer inference predict prediction", "while it evaluated a model", "Evaluation code often keeps the outputs of all samples (logits, masks, images) until the metric is computed. Then the need grows with the set, not with the batch.",
 		cause.Cure{Fix: "stream_dataset", Title: "Keep less of each batch", Told: "[[{option} ]]Keep what the metric needs, such as `logits.argmax(-1).cpu()`, and write the rest to a file for each batch. Without changing code: split the test set, run the parts one by one and join the results.", Cost: "some rewriting"},
 	},
 	{
@@ -63,7 +69,7 @@ func Cards(ask, askFree, swap cause.Cure) (out []cause.Card) {
 		out = append(out, cause.Card{
 			ID: "linux/killed-" + id, Kinds: []fact.Kind{fact.ShellKilled}, If: holds, Figures: Figures, Cause: cause.HostMemory, Weight: cause.Strong,
 			Headline: "killed the program " + doing + ", most likely because RAM ran out",
-			Means:    means + "[[{when} ]]" + Kill + OtherKills,
+			Means:    Held + "[[{when} ]]" + means + Kill + OtherKills,
 			Not:      "[[Settings of {gpu}: a full GPU raises an error instead.]]",
 			Cures:    cures, Sources: []string{"linux/mm/oom_kill.c", "https://numpy.org/doc/stable/reference/generated/numpy.lib.format.open_memmap.html", "https://github.com/pytorch/pytorch/issues/61263", "https://github.com/Peterande/D-FINE/issues/258"},
 		})
