@@ -209,7 +209,7 @@ func codeIn(file, function string, own bool) fact.Code {
 func installed(file string) bool {
 	file = strings.ToLower(file)
 	base := path.Base(file)
-	return slices.ContainsFunc([]string{"-packages/", "/lib/python", "/lib/multiprocessing/", "/lib/runpy.py", "/lib/threading.py", "/lib/concurrent/", "/lib/asyncio/", "node_modules/", "<frozen", ".egg/", "importlib/", "conda-bld/"}, func(part string) bool {
+	return slices.ContainsFunc([]string{"-packages/", "/lib/python", "/lib64/python", "/lib/multiprocessing/", "/lib/runpy.py", "/lib/threading.py", "/lib/concurrent/", "/lib/asyncio/", "node_modules/", "<frozen", ".egg/", "importlib/", "conda-bld/"}, func(part string) bool {
 		return strings.Contains(file, part)
 	}) || ofSystem(file, "/lib/") || ofSystem(file, "/bin/") || base[0] == '_' && (base != "__init__.py" || !strings.ContainsAny(file[:min(len(file), 3)], "/:") || strings.Contains(file, "torch/"))
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/array/calls"
 	"github.com/oomdoc/oomdoc/rules/program/array/local"
+	"github.com/oomdoc/oomdoc/rules/program/host/activity"
 	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -29,11 +30,11 @@ func noneKnown(c *ledger.Case) bool { return local.NoneKnown(c) && c.F().KVNeede
 var bareCards = []cause.Card{
 	{
 		ID: "other/bad-alloc", Kinds: []fact.Kind{fact.BadAlloc}, Unsaid: append([]string{"LightGBM", "lightgbm/basic.py"}, local.WasmWords...),
-		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "could not get the RAM it asked for (std::bad_alloc)",
-		Means: "The C++ code asked for system RAM, usually not GPU memory, and got none. The message does not say how much. Either RAM was full or limited, or the requested size was wrong (a damaged file, a bad count). Try a tenth of the input: if that fails too, suspect the size or a limit.",
+		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "could not get the RAM it asked for (std::bad_alloc)", Figures: activity.Figures,
+		Means: activity.Held + activity.Stage + "The C++ code asked for system RAM, usually not GPU memory, and got none. The message does not say how much. Either RAM was full or limited, or the requested size was wrong (a damaged file, a bad count). Try a tenth of the input: if that fails too, suspect the size or a limit.",
 		Cures: []cause.Cure{
 			calls.PageFile, calls.LookWhy,
-			{Fix: "stream_dataset", Title: "Process less data at a time", Told: "Use a smaller input, a smaller batch, or fewer threads; each thread often has its own buffers.", Cost: "Time"},
+			{Fix: "stream_dataset", Title: "Process less data at a time", Told: "[[{option} ]]Use a smaller input, a smaller batch, or fewer threads; each thread often has its own buffers.", Cost: "Time"},
 			calls.SwapBridge,
 		},
 		Sources: []string{"libstdc++-v3/libsupc++/bad_alloc.cc", "https://www.kernel.org/doc/html/latest/mm/overcommit-accounting.html"},

@@ -3,9 +3,13 @@
 package compilers
 
 import (
+	"regexp"
+	"strconv"
+
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 // buildTool is what runs compilers side by side: what it prints, and how it is
@@ -61,7 +65,13 @@ func compiler(c *ledger.Case) bool {
 
 // needs is what one compiler of the build takes.
 func needs(c *ledger.Case) map[string]string {
-	out := map[string]string{"need": "about 1 GB for heavy C++ templates or a large crate, several for generated code", "per": "2", "ended": "The kernel ended a compiler because RAM ran out.", "where": ""}
+	out := map[string]string{"need": "about 1 GB for heavy C++ templates or a large crate, several for generated code", "per": "2", "ended": "The kernel ended a compiler because RAM ran out.", "where": "", "jobs": "", "beside": "As many run side by side as the build was told or allows itself (`-j`, often one per core), and each takes what its file needs:"}
+	switch n := jobs(c); {
+	case n == 1:
+		out["beside"] = "One ran at a time (no `-j`, or `-j1`), so a single file needed more than there was:"
+	case n > 1:
+		out["jobs"] = "It was told to run " + strconv.Itoa(n) + "."
+	}
 	if c.Near("cicc", "cudafe", ".cu.o", "Building CUDA object") || c.Contains("cicc") {
 		out["need"], out["per"] = "2 to 6 GB for CUDA kernels", "6"
 	}
@@ -83,6 +93,31 @@ func needs(c *ledger.Case) map[string]string {
 	return out
 }
 
+// started is a build as somebody typed it.
+var started = regexp.MustCompile(`(?:^|[$#%>] )(?:sudo |time )?(make|ninja|cmake --build \S+)\b([^|&;]{0,80})$`)
+var jobOption = regexp.MustCompile(`(?:-j|--jobs=|--parallel) ?(\d{1,3})`)
+
+// jobs is how many compilers the typed command allows, 0 where that does not show.
+func jobs(c *ledger.Case) (n int) {
+	for _, x := range c.Facts.Talk {
+		m := started.FindStringSubmatch(x.Text)
+		if m == nil || x.Line > c.Failure.Line {
+			continue
+		}
+		if j := jobOption.FindStringSubmatch(m[2]); j != nil {
+			n, _ = strconv.Atoi(j[1])
+		} else if n = 0; m[1] == "make" && !parallel.MatchString(m[2]) && !c.Near("unfinished jobs") {
+			n = 1
+		}
+	}
+	return n
+}
+
+var parallel = regexp.MustCompile(`-j|--jobs`)
+
+// alone: one compiler ran at a time.
+func alone(c *ledger.Case) bool { return jobs(c) == 1 }
+
 // hosts are those that bound the memory of a build, and how they give more.
 var hosts = []struct{ program, more string }{
 	{"wsl", "`memory=` under `[wsl2]` in %UserProfile%\\.wslconfig, then `wsl --shutdown`"},
@@ -94,6 +129,8 @@ var hosts = []struct{ program, more string }{
 // bounded: the log shows who bounds the memory of the build.
 func bounded(c *ledger.Case) bool { return needs(c)["where"] != "" }
 
+const swap = "sudo fallocate -l 8G /swapfile && sudo chmod 600 /swapfile\nsudo mkswap /swapfile && sudo swapon /swapfile"
+
 func cards(program, headline string, tools []buildTool) []cause.Card {
 	var out []cause.Card
 	for _, t := range tools {
@@ -101,12 +138,14 @@ func cards(program, headline string, tools []buildTool) []cause.Card {
 			ID: program + "/" + t.name, Kinds: []fact.Kind{fact.BuildKilled, fact.ShellKilled}, If: compiler, Said: t.said, Unsaid: []string{"Building wheel", "pip install", "setup.py"},
 			Cause: cause.HostMemory, Weight: cause.Decisive,
 			Headline: headline,
-			Means:    "{ended} As many run side by side as the build was told or allows itself (`-j`, often one per core), and each takes what its file needs: {need}. The sources are usually fine.",
+			Means:    "{ended} {beside} {need}. The sources are usually fine.",
 			Figures:  needs,
 			Not:      "Cleaning first: it only loses the files that are finished.",
 			Cures: []cause.Cure{
-				{Fix: "lower_build_jobs", Title: "Run fewer compile jobs", Told: t.fewer + " One job for every {per} GB of RAM; if it is 2 already, 1.", Cost: "A longer build"},
-				{Fix: "add_swap", Title: "Add swap, if a single file needs too much", Kind: "shell", Text: "sudo fallocate -l 8G /swapfile && sudo chmod 600 /swapfile\nsudo mkswap /swapfile && sudo swapon /swapfile", Cost: "8 GB of disk, slow"},
+				{Fix: "add_swap", If: alone, Title: "Add swap: one compiler alone needs too much", Kind: "shell", Text: swap, Cost: "8 GB of disk, slow"},
+				{Fix: "lower_build_jobs", If: alone, Title: "Or compile that file with less optimisation", Told: "`-O1` instead of `-O2` or `-O3`, and no `-g`, take less memory: `make CXXFLAGS=-O1`, with CMake `cmake -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE=-O1 .` first.", Cost: "a slower program"},
+				{Fix: "lower_build_jobs", If: when.Not(alone), Title: "Run fewer compile jobs", Told: "[[{jobs} ]]" + t.fewer + " One job for every {per} GB of RAM; if it is 2 already, 1.", Cost: "A longer build"},
+				{Fix: "add_swap", If: when.Not(alone), Title: "Add swap, if a single file needs too much", Kind: "shell", Text: swap, Cost: "8 GB of disk, slow"},
 				{Fix: "raise_memory_limit", If: bounded, Title: "Give the container or runner more memory", Told: "{where}. `sudo dmesg -T | grep -i 'killed process'` on the host shows whether a limit (\"Memory cgroup\") or the machine was full.", Cost: "Less for the rest"},
 			},
 			Sources: []string{"gcc/gcc.cc", t.source},

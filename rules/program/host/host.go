@@ -14,6 +14,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/program/compilers"
+	"github.com/oomdoc/oomdoc/rules/program/host/activity"
 	"github.com/oomdoc/oomdoc/rules/program/host/lowmem"
 	"github.com/oomdoc/oomdoc/rules/program/host/systemd"
 	"github.com/oomdoc/oomdoc/rules/program/limits"
@@ -172,7 +173,7 @@ func tableShowsAnother(c *ledger.Case) cause.Finding {
 
 // Those who end programs or refuse them memory.
 var (
-	LinuxOOMKiller = program.Program{Name: "linux-oom-killer", Edits: "admin", Systems: []string{"linux"}, Shown: "Linux", Rank: 50, Like: []*program.Program{&Host}, Cards: slices.Concat(lowmem.Cards, workerCards, compilers.OfLinux(), systemd.Cards, endedCards, kernelCards, killedCards)}
+	LinuxOOMKiller = program.Program{Name: "linux-oom-killer", Edits: "admin", Systems: []string{"linux"}, Shown: "Linux", Rank: 50, Like: []*program.Program{&Host}, Cards: slices.Concat(lowmem.Cards, workerCards, compilers.OfLinux(), systemd.Cards, endedCards, kernelCards, killedCards, activity.Cards(askKernel, askFree, swapForPeak), restCards)}
 	Kubernetes     = program.Program{Name: "kubernetes", Edits: "admin", Systems: []string{"linux"}, Shown: "Kubernetes", Rank: 30, Like: []*program.Program{&Host}, Cards: kubernetesCards}
 	Slurm          = program.Program{Name: "slurm", Edits: "admin", Systems: []string{"linux"}, Shown: "Slurm", Rank: 84, Like: []*program.Program{&Host}, Cards: slurmCards}
 	Windows        = program.Program{Name: "windows", Edits: "admin", Systems: []string{"windows"}, Shown: "Windows", Rank: 20, Like: []*program.Program{&Host}}

@@ -1,13 +1,10 @@
 package host
 
 import (
-	"strconv"
-	"strings"
-
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
-	"github.com/oomdoc/oomdoc/rules/program/host/platforms"
+	"github.com/oomdoc/oomdoc/rules/program/host/activity"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
@@ -31,51 +28,9 @@ var askFree = func() cause.Cure {
 
 var swapForPeak = cause.Cure{Fix: "add_swap", Title: "Add swap for a short peak", Steps: swapSteps, Cost: "disk, and slow when used"}
 
-const bareKill = "\"Killed\" (signal 9) nearly always means that RAM, or the memory limit of a container or job, was full. "
-
-const otherKills = "A `kill -9` or a time limit looks the same."
-
-// whileTraining: something was trained, or a loop counted its steps with a loss.
-func whileTraining(c *ledger.Case) bool {
-	s := c.Signal("many_steps")
-	return c.Training() || s != nil && strings.Contains(strings.ToLower(s.Text), "loss")
-}
-
 // justLoaded: the weights had been read, and no step of a training was counted.
 func justLoaded(c *ledger.Case) bool {
 	return c.Near("Loading checkpoint shards") && c.Signal("many_steps", "few_steps") == nil
-}
-
-// inLoop: a progress bar had counted much of a loop, which is no training.
-func inLoop(c *ledger.Case) bool { return !whileTraining(c) && loopFigures(c) != nil }
-
-// loopDone: a progress bar stood at its end just before the kill, not one of an
-// epoch.
-func loopDone(c *ledger.Case) bool {
-	n, m := bar(c)
-	return n > 0 && n == m && !strings.Contains(strings.ToLower(c.Signal("many_steps").Text), "loss") && !strings.Contains(strings.ToLower(c.Signal("many_steps").Text), "epoch")
-}
-
-// loopFigures are how far the loop had come, nil where no bar shows it.
-func loopFigures(c *ledger.Case) map[string]string {
-	n, m := bar(c)
-	if n < 10 || m <= n {
-		return nil
-	}
-	return map[string]string{"done": ledger.Thousands(n), "all": ledger.Thousands(m), "times": strconv.FormatFloat(float64(m)/float64(n), 'f', 1, 64), "gpu": platforms.Graphics(c)}
-}
-
-// bar is what a progress bar close before the failure had counted, 0 without one.
-func bar(c *ledger.Case) (done, all int64) {
-	s := c.Signal("many_steps")
-	if s == nil || s.Line > c.Failure.EndLine || c.Failure.Line-s.Line > 3 {
-		return 0, 0
-	}
-	counted := s.Text[:max(0, strings.Index(s.Text, " ["))]
-	before, after, _ := strings.Cut(counted[strings.LastIndexAny(counted, "| ")+1:], "/")
-	done, _ = strconv.ParseInt(before, 10, 64)
-	all, _ = strconv.ParseInt(after, 10, 64)
-	return done, all
 }
 
 var killedCards = []cause.Card{
@@ -94,10 +49,10 @@ var killedCards = []cause.Card{
 	},
 	printedArray,
 	{
-		ID: "linux/killed-loading", Kinds: []fact.Kind{fact.ShellKilled}, If: when.Any(cause.LoadsModel, justLoaded),
+		ID: "linux/killed-loading", Kinds: []fact.Kind{fact.ShellKilled}, If: when.Any(cause.LoadsModel, justLoaded, activity.ReadsModel),
 		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "killed the program while it loaded a model, most likely because RAM ran out",
-		Means:    "A model is read into RAM while it loads: as much as its file, twice that if a 16-bit file becomes 32 bit, and once for every process. " + bareKill + otherKills,
+		Means:    "A model is read into RAM while it loads: as much as its file, twice that if a 16-bit file becomes 32 bit, and once for every process. " + activity.Kill + activity.OtherKills,
 		Not:      "Freeing GPU memory: system RAM ran out.",
 		Cures: []cause.Cure{
 			{Fix: "use_mmap", Title: "Load the model with less RAM", Ways: []cause.Way{
@@ -114,7 +69,7 @@ var killedCards = []cause.Card{
 		ID: "linux/killed-vectors", Kinds: []fact.Kind{fact.ShellKilled}, Said: []string{"likely a header", ".vector_cache", "torchtext.vocab"},
 		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "killed the program while torchtext loaded word vectors, most likely because RAM ran out",
-		Means:    "torchtext reads the whole file of word vectors into RAM: words x dimension x 4 bytes (3 million words of 300 numbers take 3.4 GiB). For a moment it holds them several times. " + bareKill + otherKills,
+		Means:    "torchtext reads the whole file of word vectors into RAM: words x dimension x 4 bytes (3 million words of 300 numbers take 3.4 GiB). For a moment it holds them several times. " + activity.Kill + activity.OtherKills,
 		Not:      "GPU settings: the vectors are in RAM.",
 		Cures: []cause.Cure{
 			{Fix: "stream_dataset", Title: "Load fewer vectors", Told: "Use `torchtext.vocab.Vectors(name, max_vectors=500_000)` in your code, or `build_vocab(..., vectors=...)` with such vectors. The files begin with the most frequent words, so these cover nearly all text.", Cost: "rare words get none"},
@@ -124,37 +79,15 @@ var killedCards = []cause.Card{
 		Sources: []string{"https://github.com/pytorch/text/blob/main/torchtext/vocab/vectors.py"},
 	},
 	tensorflowKilled,
+}
+
+// restCards speak where nothing tells what the program was doing.
+var restCards = []cause.Card{
 	{
-		ID: "linux/killed-after-loop", Kinds: []fact.Kind{fact.ShellKilled}, Said: []string{"100%|"}, If: func(c *ledger.Case) bool { return !whileTraining(c) || loopDone(c) }, Unsaid: []string{"Loading checkpoint shards"}, Figures: platforms.GPUFigures,
-		Cause: cause.HostMemory, Weight: cause.Strong,
-		Headline: "killed the program right after a loop had finished, most likely because RAM ran out",
-		Means:    "The progress bar had reached 100 %. What follows (joining all results, turning a list into one array, writing it out) often needs a second copy of everything. " + bareKill + otherKills,
-		Not:      "[[Settings of {gpu}: a full GPU raises an error instead.]]",
-		Cures: []cause.Cure{
-			askKernel,
-			{Fix: "stream_dataset", Title: "Write results out as they come", Told: "Save a file for every 10,000 results (`np.save`, `torch.save`) instead of joining one long list at the end, or fill an array on disk. A run on a tenth of the data shows whether the amount is the reason.", Kind: "python", Text: "out = np.lib.format.open_memmap(\"all.npy\", mode=\"w+\", dtype=np.float32, shape=(n, width))   # n results of width numbers\nout[i] = result   # in the loop; on disk, not in RAM", Cost: "some rewriting"},
-			swapForPeak,
-		},
-		Sources: []string{"linux/mm/oom_kill.c", "numpy/lib/_format_impl.py"},
-	},
-	{
-		ID: "linux/killed-in-loop", Kinds: []fact.Kind{fact.ShellKilled}, If: inLoop, Figures: loopFigures,
-		Cause: cause.HostMemory, Weight: cause.Strong,
-		Headline: "killed the program in the middle of a loop, most likely because RAM ran out",
-		Means:    "The loop had done {done} of {all} iterations. If each one keeps something (decoded images, rows, objects in a list), all of them need {times} times as much RAM. " + bareKill + otherKills,
-		Not:      "[[Settings of {gpu}: a full GPU raises an error instead.]]",
-		Cures: []cause.Cure{
-			{Fix: "stream_dataset", Title: "Keep less from each iteration", Told: "Keep file paths, not decoded images. Write results out every thousand iterations, or fill one array of the final type (`uint8`, `float32`) on disk.", Kind: "python", Text: "out = np.lib.format.open_memmap(\"data.npy\", mode=\"w+\", dtype=np.uint8, shape=shape)   # shape: of the whole\nout[i] = x   # in the loop, instead of appending to a list", Cost: "some rewriting"},
-			askFree,
-			{Fix: "lower_num_workers", Title: "Use fewer worker processes", Told: "Each holds what it works on, and often its own copy of the data: `num_proc=1`, `n_jobs=1`, `num_workers=0`.", Cost: "time"},
-		},
-		Sources: []string{"linux/mm/oom_kill.c", "https://numpy.org/doc/stable/reference/generated/numpy.lib.format.open_memmap.html"},
-	},
-	{
-		ID: "linux/killed-training", Kinds: []fact.Kind{fact.ShellKilled}, If: whileTraining,
+		ID: "linux/killed-training", Kinds: []fact.Kind{fact.ShellKilled}, If: activity.Training,
 		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "killed the training, most likely because RAM ran out",
-		Means:    "In training the data usually fills RAM: a data set that every loader worker gradually copies, batches waiting in queues, or results that the loop collects. " + bareKill + otherKills,
+		Means:    "In training the data usually fills RAM: a data set that every loader worker gradually copies, batches waiting in queues, or results that the loop collects. " + activity.Kill + activity.OtherKills,
 		Not:      "Freeing GPU memory: a full GPU raises an error instead.",
 		Cures: []cause.Cure{
 			{Fix: "lower_num_workers", Title: "Use fewer data loader workers, and keep less in RAM", Ways: []cause.Way{
@@ -166,15 +99,15 @@ var killedCards = []cause.Card{
 		Sources: []string{"linux/mm/oom_kill.c", "https://github.com/pytorch/pytorch/issues/13246"},
 	},
 	{
-		ID: "linux/killed", Kinds: []fact.Kind{fact.ShellKilled}, Unsaid: []string{"Killed: 9"}, Figures: platforms.GPUFigures,
+		ID: "linux/killed", Kinds: []fact.Kind{fact.ShellKilled}, Unsaid: []string{"Killed: 9"}, Figures: activity.Figures,
 		Cause: cause.HostMemory, Weight: cause.Strong,
 		Headline: "killed the program, most likely because RAM ran out",
-		Means:    bareKill + otherKills + " If it always stops at the same step, that step creates something large. If the time varies, memory grows, or other programs take the RAM.",
+		Means:    activity.Held + activity.Stage + activity.Kill + activity.OtherKills + " If it always stops at the same step, that step creates something large. If the time varies, memory grows, or other programs take the RAM.",
 		Not:      "[[Settings of {gpu}: a full GPU raises an error instead.]]",
 		Cures: []cause.Cure{
 			askKernel,
-			{Fix: "lower_num_workers", If: inPython, Title: "Use less memory at once", Told: "Run half as many processes: each usually has its own copy of the data. Read data in parts: `pd.read_csv(path, usecols=[...], chunksize=100_000)`, `np.load(path, mmap_mode=\"r\")`. Use a smaller or quantised model.", Cost: "some rewriting or time"},
-			{Fix: "lower_num_workers", If: when.Not(inPython), Title: "Use less memory at once", Told: "Run fewer processes, threads or jobs (in a build `make -j2`), with smaller inputs and caches.", Cost: "time"},
+			{Fix: "lower_num_workers", If: inPython, Title: "Use less memory at once", Told: "[[{option} ]]Start half as many processes: each usually has its own copy of the data. Read data in parts: `pd.read_csv(path, usecols=[...], chunksize=100_000)`, `np.load(path, mmap_mode=\"r\")`. If a tenth of the data is too much as well, look at what is loaded first, such as a model.", Cost: "some rewriting or time"},
+			{Fix: "lower_num_workers", If: when.Not(inPython), Title: "Find out what decides: the input, or the start", Told: "[[{option} ]]If it runs with a tenth of the input, give it the input in parts, with fewer threads, jobs or processes (a build: `make -j2`). If not, its fixed part is too large: lower its caches and buffers, or raise the limit.", Cost: "time"},
 			swapForPeak,
 		},
 		Sources: []string{"linux/mm/oom_kill.c", "https://pandas.pydata.org/docs/user_guide/scale.html"},

@@ -3,6 +3,7 @@ package host
 import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/program/host/activity"
 )
 
 // gridCards: Sun Grid Engine and its successors count h_vmem for each slot, of
@@ -37,7 +38,7 @@ var tensorflowKilled = cause.Card{
 	ID: "linux/killed-tensorflow", Kinds: []fact.Kind{fact.ShellKilled}, Said: []string{"of free system memory", "exceeds 10% of system memory"},
 	Cause: cause.HostMemory, Weight: cause.Strong,
 	Headline: "killed the program after TensorFlow had asked for large amounts of RAM",
-	Means:    "TensorFlow warns of each allocation above a tenth of the free RAM (\"Allocation of ... exceeds 10%\", in bytes); a few of these fill it. It is usually the whole data set as one tensor (`from_tensor_slices`, `fit` with arrays), or a layer's result on the CPU. " + bareKill + otherKills,
+	Means:    "TensorFlow warns of each allocation above a tenth of the free RAM (\"Allocation of ... exceeds 10%\", in bytes); a few of these fill it. It is usually the whole data set as one tensor (`from_tensor_slices`, `fit` with arrays), or a layer's result on the CPU. " + activity.Kill + activity.OtherKills,
 	Not:      "GPU settings such as memory growth: this is system RAM.",
 	Cures: []cause.Cure{
 		{Fix: "stream_dataset", Title: "If it comes before the first step, feed the data in batches", Told: "Use `tf.keras.utils.image_dataset_from_directory`, `tf.data.Dataset.from_generator` or TFRecords. Do not use `.cache()` without a file name, and make the `shuffle` buffer smaller.", Cost: "some rewriting"},

@@ -11,6 +11,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/host/activity"
 	"github.com/oomdoc/oomdoc/rules/program/host/platforms"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
@@ -83,7 +84,9 @@ func writes(c *ledger.Case) bool { return inPython(c) || c.Reader.Edits == "code
 // afterMany is for a training that had counted many steps or epochs: what they
 // need was there, so something may have come on top.
 var afterMany = cause.Cure{
-	Fix: "detach_accumulated", If: func(c *ledger.Case) bool { return c.Signal("many_steps") != nil && whileTraining(c) && !firstEpoch(c) }, Title: "If memory climbs from epoch to epoch, find what is kept", Cost: "free",
+	Fix: "detach_accumulated", If: func(c *ledger.Case) bool {
+		return c.Signal("many_steps") != nil && activity.Training(c) && !firstEpoch(c)
+	}, Title: "If memory climbs from epoch to epoch, find what is kept", Cost: "free",
 	Told: "Usually it is outputs collected over an epoch, `loss` summed up instead of `loss.item()`, loader workers that copy Python lists (use arrays), or figures that stay open. Print once per epoch:",
 	Kind: "python", Text: "import psutil; print(psutil.Process().memory_info().rss >> 20, \"MiB\")   # of the main process; its children hold more",
 }
@@ -91,7 +94,7 @@ var afterMany = cause.Cure{
 // inFirst is for a training that is ended on its first way through the data: what
 // is collected over epochs cannot be it.
 var inFirst = cause.Cure{
-	Fix: "detach_accumulated", If: func(c *ledger.Case) bool { return whileTraining(c) && firstEpoch(c) }, Title: "Find what grows within the first epoch", Cost: "free",
+	Fix: "detach_accumulated", If: func(c *ledger.Case) bool { return activity.Training(c) && firstEpoch(c) }, Title: "Find what grows within the first epoch", Cost: "free",
 	Told: "Something is kept for each sample: a cache in the data set (`functools.lru_cache`, a list or dict in `__getitem__`), once per loader worker. Remove the cache, or keep it on disk. Print every hundred steps:",
 	Kind: "python", Text: "import psutil; print(psutil.Process().memory_info().rss >> 20, \"MiB\")   # of the main process; its children hold more",
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/program/compilers"
+	"github.com/oomdoc/oomdoc/rules/program/science/matlab"
 	"github.com/oomdoc/oomdoc/rules/program/science/opencv"
 	"github.com/oomdoc/oomdoc/rules/step"
 )
@@ -14,7 +15,7 @@ import (
 // MATLAB is MATLAB with the Parallel Computing Toolbox.
 var MATLAB = program.Program{
 	Name: "matlab", Shown: "MATLAB", Work: "science", Edits: "code", Language: "other",
-	Proofs:   []string{"'gpuDevice()'", "Error using gpuArray", "gpuArray(", "gpuArray/", "on gpuArray", "MATLAB:", "parallel:gpu", "Error using parallel.gpu", "Maximum variable size allowed on the device is exceeded", "Requested array exceeds the maximum possible variable size", "exceeds maximum array size preference", "help memory\" for your options", "HELP MEMORY for your options", "main_kilosort"},
+	Proofs:   []string{"'gpuDevice()'", "Error using gpuArray", "gpuArray(", "gpuArray/", "on gpuArray", "MATLAB:", "parallel:gpu", "Error using parallel.gpu", "Maximum variable size allowed on the device is exceeded", "Requested array exceeds the maximum possible variable size", "exceeds maximum array size preference", "array exceeded the preset maximum array size", "help memory\" for your options", "HELP MEMORY for your options", "main_kilosort"},
 	Titles:   map[string]string{"lower_batch_size": "Lower MiniBatchSize", "half_precision": "Use single instead of double", "restart_session": "Reset the GPU", "stream_dataset": "Use a tall array or matfile"},
 	Costs:    map[string]string{"lower_batch_size": "Slower per epoch.", "half_precision": "Less precision.", "restart_session": "All gpuArrays are lost.", "stream_dataset": "Some rewriting."},
 	Remedies: cures(cause.InOrder("restart_session", "lower_batch_size", "half_precision", "close_other_apps"), cause.InOrder("half_precision", "fix_shape", "stream_dataset", "raise_pagefile")),
@@ -25,7 +26,7 @@ var MATLAB = program.Program{
 		"fix_shape":        step.Paste("text", "Look at `whos` and at the sizes in that line: `a - b'` of two vectors makes a whole matrix (implicit expansion)."),
 		"stream_dataset":   step.Paste("text", "Read parts with `matfile`, `datastore` or `tall`, instead of `load`."),
 	},
-	Cards: slices.Concat(matlabCallCards, matlabCards),
+	Cards: slices.Concat(matlabCallCards, matlab.ArrayCards, matlabCards),
 }
 
 // Julia is CUDA.jl.

@@ -37,18 +37,6 @@ var matlabCards = []cause.Card{
 		},
 		Sources: []string{"https://www.mathworks.com/help/parallel-computing/gpudevice.html"},
 	},
-	{
-		ID: "matlab/array-size", Kinds: []fact.Kind{fact.NativeAlloc}, Said: []string{"exceeds maximum array size preference"},
-		Cause: cause.OversizedAllocation, Weight: cause.Strong, Headline: "refused one array of {asked}: it is above the limit for a single array",
-		Means: "The limit is set in MATLAB's preferences; by default it is all RAM of the machine. The message shows the sizes of the array. Two equal long sides mean every row with every row: often a column minus a row (`a - b'`) made a whole matrix.",
-		Not:   "Raising the limit: an array larger than the RAM makes the machine swap until it hangs.",
-		Cures: []cause.Cure{
-			{Fix: "fix_shape", Title: "Check the sizes of both operands", Told: "Run `size(a), size(b)` before the line that failed. If a column meets a row, transpose one. `zeros(n)` makes n x n; `zeros(n, 1)` is a column.", Cost: "Free"},
-			{Fix: "stream_dataset", Title: "If you want it that large: use `sparse` or `tall`", Told: "`sparse` helps where most values are zero. `pdist2(x, y, \"euclidean\", \"Smallest\", 10)` replaces all distances. Otherwise loop over blocks of rows, or read from disk with `tall` or `matfile`.", Cost: "Some rewriting"},
-			{Fix: "half_precision", Title: "Use a smaller type", Kind: "text", Text: "`zeros(n, m, \"single\")` needs half the memory, `\"uint8\"` an eighth.", Cost: "Less precision"},
-		},
-		Sources: []string{"https://www.mathworks.com/help/matlab/matlab_prog/resolving-out-of-memory-errors.html"},
-	},
 }
 
 var juliaCards = []cause.Card{{

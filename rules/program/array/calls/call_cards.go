@@ -267,17 +267,34 @@ var bareCallCards = []cause.Card{
 		Sources: []string{"scipy/sparse/linalg/_dsolve/linsolve.py", "https://docs.scipy.org/doc/scipy/reference/sparse.linalg.html"},
 	},
 	{
-		ID: "other/pickle", Kinds: []fact.Kind{fact.PythonMemory}, Said: []string{"pickle.dump(", "pickle.dumps(", "in save_reduce", "cPickle.dump("}, If: func(c *ledger.Case) bool { return OwnLineHas(c, "pickle.dump", "Pickle.dump") },
+		ID: "other/pickle", Kinds: []fact.Kind{fact.PythonMemory}, Said: []string{"pickle.dump(", "pickle.dumps(", "in save_reduce", "cPickle.dump(", "pickler.dump("}, If: func(c *ledger.Case) bool {
+			return OwnLineHas(c, "pickle.dump", "Pickle.dump", "torch.save(", "joblib.dump(")
+		},
 		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "ran out of RAM while saving with pickle",
-		Means: "pickle remembers every object it has written, and protocols before 5 copy a large array into one byte string. So saving needs memory beside the object. The message has no size.",
+		Means: "pickle remembers every object it has written[[, and {old}]]. So saving needs memory beside the object, most of all for many small ones. The message has no size.", Figures: pickleFigures,
 		Cures: []cause.Cure{
-			{Fix: "upgrade_version", Title: "Use the highest pickle protocol", Told: "It avoids the copy of large arrays:", Cost: "none", Kind: "python", Text: "pickle.dump(obj, f, protocol=pickle.HIGHEST_PROTOCOL)   # Python 3.8 and later: protocol 5"},
+			{Fix: "stream_dataset", If: newProtocol, Title: "Save in parts", Told: "Each part then needs little on top, and can be freed:", Cost: "some rewriting", Kind: "python", Text: "for i in range(0, len(data), 10_000):   # data: your own list\n    with open(f\"part-{i}.pkl\", \"wb\") as f:\n        pickle.dump(data[i:i + 10_000], f, protocol=pickle.HIGHEST_PROTOCOL)"},
+			{Fix: "upgrade_version", If: when.Not(newProtocol), Title: "Use the highest pickle protocol", Told: "It avoids the copy of large arrays:", Cost: "none", Kind: "python", Text: "pickle.dump(obj, f, protocol=pickle.HIGHEST_PROTOCOL)   # Python 3.8 and later: protocol 5"},
 			{Fix: "stream_dataset", Title: "Save in the library's own format", Cost: "none", Told: "scikit-learn: `joblib.dump(obj, path)`. Arrays: `np.save`. Tables: `df.to_parquet`. Networks: `model.save`. Split large lists into several files."},
 			{Fix: "detach_accumulated", Title: "Save less", Cost: "none", Told: "Keep the training data out of the object, and `del` what you do not need before saving."},
 			SixtyFour,
 		},
 		Sources: []string{"https://docs.python.org/3/library/pickle.html", "https://joblib.readthedocs.io/en/stable/persistence.html"},
 	},
+}
+
+func pickleFigures(c *ledger.Case) map[string]string {
+	out := map[string]string{"old": "protocols before 5 copy a large array into one byte string"}
+	if newProtocol(c) {
+		out["old"] = ""
+	}
+	return out
+}
+
+// newProtocol: the line that saves asks for the highest protocol already, or leaves
+// it to a library.
+func newProtocol(c *ledger.Case) bool {
+	return OwnLineHas(c, "HIGHEST_PROTOCOL", "protocol=-1", "protocol=4", "protocol=5", ", -1)", "torch.save(", "joblib.dump(")
 }
 
 // BareCalls are the cards of calls as other programs than NumPy meet them.

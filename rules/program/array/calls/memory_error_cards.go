@@ -1,6 +1,7 @@
 package calls
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -28,7 +29,8 @@ var MemoryErrorCards = []cause.Card{
 		Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "ran out of RAM while passing data between its processes (MemoryError)",
 		Means: "The traceback runs through Python's multiprocessing: an object was being copied for a worker process, or back from one. Each worker holds its own copies, and batches made in advance wait in RAM. So the number of workers multiplies what is needed.",
 		Cures: []cause.Cure{
-			{Fix: "lower_num_workers", Title: "Use fewer worker processes", Told: "Set the DataLoader's `num_workers` to 0 as a test, then 1 or 2 with `prefetch_factor=2`. With `multiprocessing.Pool` or joblib, start fewer processes.", Cost: "slower loading"},
+			{Fix: "lower_num_workers", If: inPool, Title: "Use fewer processes", Told: "The traceback shows a pool: `Pool(processes=2)`, `ProcessPoolExecutor(max_workers=2)`. Many scripts have an option for it (`--n_processes`, `--num_workers`, `-j`). Use 1 as a test.", Cost: "slower"},
+			{Fix: "lower_num_workers", If: when.Not(inPool), Title: "Use fewer worker processes", Told: "Set the DataLoader's `num_workers` to 0 as a test, then 1 or 2 with `prefetch_factor=2`. With `multiprocessing.Pool` or joblib, start fewer processes.", Cost: "slower loading"},
 			{Fix: "stream_dataset", Title: "Pass less between them", Told: "Let a worker open its own file by path and index instead of getting the whole data set. Keep numbers in NumPy arrays, not in lists of objects. Smaller batches also help.", Cost: "some rewriting"},
 			PageFile, LookWhy,
 		},
@@ -44,6 +46,19 @@ var MemoryErrorCards = []cause.Card{
 			{Fix: "upgrade_version", Title: "Build the app for 64 bit, if it is not", Told: "A 32-bit app (`armeabi-v7a`, `x86`) can use 2 to 4 GB at most. Add `arm64-v8a` to `abiFilters` under `ndk` in Gradle.", Cost: "a new build"},
 		},
 		Sources: []string{"https://chaquo.com/chaquopy/doc/current/android.html", "https://developer.android.com/guide/topics/manifest/application-element", "https://developer.android.com/ndk/guides/abis"},
+	},
+	lineCard,
+	{
+		ID: "other/memory-in-package", Kinds: []fact.Kind{fact.PythonMemory}, Unsaid: append([]string{"pandas/core"}, android...), If: inLibrary, Figures: libraryFigures,
+		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "ran out of RAM inside {library} (MemoryError)",
+		Means: "{library} wanted the memory[[, called by `{own}`]]. What it needs follows from what it was given; the message has no size.",
+		Cures: []cause.Cure{
+			{Fix: "stream_dataset", Title: "Give {library} less at once", Told: "Leave out rows, columns or files that you do not need. Or cut the input, run the parts one by one, and join the results.", Cost: "some rewriting"},
+			SixtyFour, PageFile,
+			{Fix: "lower_batch_size", Title: "Look for its option for parts", Told: "`--help` or the documentation may name a chunk, batch or buffer size, streaming, or a number of jobs: lower it.", Cost: "slower"},
+			LookWhy,
+		},
+		Sources: []string{"https://docs.python.org/3/library/exceptions.html"},
 	},
 	{
 		ID: "other/python-memory-windows", Kinds: []fact.Kind{fact.PythonMemory}, Unsaid: []string{"pandas/core"}, If: reader.OnWindows,
@@ -66,6 +81,13 @@ var MemoryErrorCards = []cause.Card{
 		},
 		Sources: []string{"https://docs.python.org/3/library/exceptions.html", "https://www.kernel.org/doc/html/latest/mm/overcommit-accounting.html"},
 	},
+}
+
+// inPool: the workers are those of a pool, not of a data loader.
+func inPool(c *ledger.Case) bool {
+	return slices.ContainsFunc(c.Facts.Code, func(f fact.Code) bool {
+		return strings.HasSuffix(f.File, "multiprocessing/pool.py") || strings.HasSuffix(f.File, "futures/process.py")
+	})
 }
 
 // android are the folders that Android gives to an app.
