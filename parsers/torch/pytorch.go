@@ -284,6 +284,13 @@ func mpsBuffer(f *fact.Facts, l *text.Log, at int) int {
 	return r.end
 }
 
+// compiled: a program of C++ says the same words, in other letters as a rule
+// (darknet "CUDA Error:", ITK "CUDA ERROR:"), and nothing else is of Python.
+func compiled(l *text.Log, at, end int) bool {
+	return !slices.ContainsFunc([]string{"torch", "c10", "runtimeerror", ".py", "python"}, l.Mentions) &&
+		(!strings.Contains(l.Text(at, end), "error:") || slices.ContainsFunc([]string{"terminatecalled", "coredumped", ".cpp:", ".cu:"}, l.Mentions))
+}
+
 // bitsAndBytesFile is csrc/ops.cu, or csrc/pythonInterface.c for paged optimizers.
 var bitsAndBytesFile = text.NewPattern(`^erroroutofmemoryatline\d+infile[^"]{0,240}?(?:ops\.cu|pythoninterface\.c(?:pp)?)`)
 
@@ -301,11 +308,12 @@ func rawCUDA(f *fact.Facts, l *text.Log, at int, word string) int {
 			return end // the same words: see llamacpp.go
 		}
 		x.Kind = fact.CUDAError
-		if strings.Contains(s[end:min(end+30, len(s))], "error_out_of_memory)") {
+		if strings.Contains(s[end:min(end+30, len(s))], "error_out_of_memory)") || compiled(l, at, end) {
 			x.Framework = "other" // Julia's CUDAdrv adds the code and its name
 		}
 	case "cuda runtime error (2)", "error=2 : out of memory", "CUDA driver error: out of memory", "triple_chevron_launcher::launch(): out of memory":
 		x.Kind = fact.CUDAError
+		x.Framework = map[bool]string{true: "other", false: "pytorch"}[l.Mentions(".lua:")] // Torch7
 	case "out of memory at /": // THC's message, up to 0.4, whatever its head was typed like
 		if strings.HasSuffix(s[:at], "(2):") && strings.HasSuffix(s[:at-len("(2):")], "error") || !strings.Contains(s[at:min(at+200, len(s))], "thc") {
 			return end
