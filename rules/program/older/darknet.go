@@ -15,7 +15,7 @@ import (
 // Darknet is darknet, the first YOLO.
 var Darknet = program.Program{
 	Name: "darknet", Shown: "Darknet", Work: "vision", Edits: "flags", Language: "cpp",
-	Proofs:   []string{"darknet:", "./darknet", "darknet detector", "darknet.exe", "dark_cuda.c", "Try to set subdivisions="},
+	Proofs:   []string{"darknet:", "./darknet", "darknet detector", "darknet.exe", "layer filters size input output", "layer filters size/strd(dil) input output", "subdivisions: Using default", "dark_cuda.c", "Try to set subdivisions="},
 	Titles:   map[string]string{"lower_batch_size": "Raise subdivisions", "lower_resolution": "Smaller network input"},
 	Costs:    map[string]string{"lower_batch_size": "Slower per step; the same batch.", "lower_resolution": "May miss small objects."},
 	Remedies: cures(cause.InOrder("lower_batch_size", "lower_resolution", "kill_stale_process"), cause.InOrder("lower_batch_size", "add_swap")),
@@ -35,7 +35,7 @@ var (
 // inTable: it failed while the layers were set up, at one of the first.
 func inTable(c *ledger.Case) bool {
 	n, err := strconv.Atoi(layer(c))
-	return err == nil && n < 3
+	return err == nil && n < 3 && images(c) < 8
 }
 
 func layer(c *ledger.Case) string { return said(c, failingLayer) }
@@ -46,11 +46,7 @@ func side(c *ledger.Case) int {
 	if n, err := strconv.Atoi(said(c, resizedTo)); err == nil {
 		return n
 	}
-	x, _ := c.Fact("darknet_side")
-	if x.Count == nil {
-		return 0
-	}
-	return int(x.Count.Value)
+	return counted(c, "darknet_side")
 }
 
 // smallerNet is the next usual size below the network's.
@@ -65,11 +61,32 @@ func smallerNet(c *ledger.Case) []step.Step {
 	return []step.Step{{Kind: "config", Text: "[net]\nwidth=" + size + "\nheight=" + size + "   # " + was + "multiples of 32; random=0 in each [yolo] section"}}
 }
 
-// atOnce is how many images the log says are on the GPU at once.
+// counted is a number that the .cfg in the log sets, 0 where the log has none.
+func counted(c *ledger.Case, name string) int {
+	if x, ok := c.Fact(name); ok && x.Count != nil {
+		return int(x.Count.Value)
+	}
+	return 0
+}
+
+// images are those on the GPU at once: as darknet prints it, or batch / subdivisions
+// of the .cfg; 0 where the log shows neither.
+func images(c *ledger.Case) int {
+	if n := ledger.IntSetting(c, fact.OptionBatch); n > 0 {
+		return n
+	}
+	return counted(c, "darknet_batch") / max(counted(c, "darknet_parts"), 1)
+}
+
+// atOnce puts it into words, with what would be less.
 func atOnce(c *ledger.Case) map[string]string {
-	out := map[string]string{"images": "", "side": "", "layer": layer(c)}
-	if n := ledger.IntSetting(c, fact.OptionBatch); n > 1 {
+	out := map[string]string{"images": "", "side": "", "layer": layer(c), "set": "", "parts": "to twice its value, at most `batch`"}
+	if n := images(c); n > 1 {
 		out["images"] = strconv.Itoa(n)
+	}
+	if batch, parts := counted(c, "darknet_batch"), counted(c, "darknet_parts"); parts > 0 && parts < batch {
+		out["set"] = "`batch=" + strconv.Itoa(batch) + "` and `subdivisions=" + strconv.Itoa(parts) + "`"
+		out["parts"] = "to " + strconv.Itoa(min(max(2*parts, 16), batch))
 	}
 	if n := side(c); n > 0 {
 		out["side"] = strconv.Itoa(n)
@@ -79,11 +96,11 @@ func atOnce(c *ledger.Case) map[string]string {
 
 // single: one image at a time already.
 func single(c *ledger.Case) bool {
-	return ledger.IntSetting(c, fact.OptionBatch) == 1 || c.Near("batch = 64, subdivisions = 64", "batch = 32, subdivisions = 32", "batch = 1, subdivisions = 1")
+	return images(c) == 1 || c.Near("batch = 64, subdivisions = 64", "batch = 32, subdivisions = 32", "batch = 1, subdivisions = 1")
 }
 
 var (
-	moreParts   = cause.Cure{Fix: "lower_batch_size", If: when.Not(single), Title: "Double subdivisions in the .cfg file", Told: "In `[net]` set `subdivisions` to twice its value, at most `batch`. Leave `batch` as it is.[[ {images} images are on the GPU at once now (mini_batch).]]", Cost: "Slower; the same result"}
+	moreParts   = cause.Cure{Fix: "lower_batch_size", If: when.Not(single), Title: "Raise subdivisions in the .cfg file", Told: "In `[net]` set `subdivisions` {parts}. Leave `batch` as it is.[[ {set} mean {images} images on the GPU at once.]]", Cost: "Slower; the same result"}
 	fixedSize   = cause.Cure{Fix: "fix_shape", Title: "Set random=0 in every [yolo] section", Told: "The network then keeps the size of the .cfg for the whole training.", Cost: "Somewhat worse at other sizes"}
 	smallerSize = cause.Cure{Fix: "lower_resolution", Title: "Lower the network size", Steps: smallerNet, Cost: "May miss small objects"}
 	tinyNet     = cause.Cure{Fix: "use_smaller_model", If: single, Title: "Use the tiny network", Told: "`cfg/yolov4-tiny-custom.cfg` with `yolov4-tiny.conv.29`; of YOLOv3 `cfg/yolov3-tiny.cfg`.", Cost: "some accuracy"}
@@ -124,7 +141,7 @@ var darknetCards = []cause.Card{{
 	Cures:   []cause.Cure{look, moreParts, smallerSize},
 	Sources: []string{"darknet/README.md", "darknet/src/parser.c"},
 }, {
-	ID: "darknet/subdivisions", Kinds: darknetKind, Said: []string{"darknet:", "darknet detector", "dark_cuda.c", "Try to set subdivisions=", "batch = 64, subdivisions = 64", "batch = 32, subdivisions = 32", "batch = 1, subdivisions = 1"},
+	ID: "darknet/subdivisions", Kinds: darknetKind, Said: []string{"layer filters size", "CUDA Error: out of memory", "darknet:", "darknet detector", "dark_cuda.c", "Try to set subdivisions=", "batch = 64, subdivisions = 64", "batch = 32, subdivisions = 32", "batch = 1, subdivisions = 1"},
 	Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: atOnce,
 	Means:   "The GPU holds batch / subdivisions images at once[[, at {side} x {side}]], and that did not fit. With `random=1` the network grows from time to time, so training can also fail after a while.",
 	Cures:   []cause.Cure{moreParts, smallerSize, look},
