@@ -106,6 +106,13 @@ func TestRefusedInPassing(t *testing.T) {
 		"MicroPython, no figure":  {"MemoryError: memory allocation failed, allocating %u bytes", fact.PlainHost},
 		"static TLS, cut":         {"OSError: /usr/lib/aarch64-linux-gnu/libgomp.so.1: cannot allocate mem", ""},
 		"static TLS":              {"ImportError: /usr/lib/libgomp.so.1: cannot allocate memory in static TLS block", ""},
+		"a compiled program":      {"itk::ERROR: CUDA ERROR: out of memory", fact.PlainDevice},
+		"compiled, other letters": {"CUDA Error: out of memory\ndarknet: ./src/utils.c:293: error: Assertion `0' failed.", fact.PlainDevice},
+		"PyTorch, in Python":      {"RuntimeError: CUDA error: out of memory", fact.CUDAError},
+		"OpenCL before a crash":   {"OpenCL error: CL_MEM_OBJECT_ALLOCATION_FAILURE\nFailed enqueuing the kernel.\nSegmentation fault (core dumped)", fact.PlainDevice},
+		"a crash alone":           {"Running the kernels\nSegmentation fault (core dumped)", ""},
+		"OpenCL by its number":    {"ERROR: (../fft.c:301) CL error code -4: Memory object allocation failure", fact.DeviceAlloc},
+		"cuFFT in Caffe":          {"Check failed: (cufftPlanMany(&plan, 1, &n)) == CUFFT_SUCCESS (2 vs. 0)", fact.DeviceAlloc},
 		"Thrust, without detail":  {"terminate called after throwing an instance of 'thrust::system::detail::bad_alloc'\n  what():  std::bad_alloc: out of memory", fact.RMMAlloc},
 	} {
 		t.Run(name, func(t *testing.T) {

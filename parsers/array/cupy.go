@@ -9,7 +9,7 @@ import (
 var CuPy = parser("cupy", nil,
 	text.On("Out of memory allocating", readCuPy),  // 7 and later: "25,600,000 bytes (allocated so far: ... bytes)"
 	text.On("out of memory to allocate", readCuPy), // before: "163840000 bytes (total 1673061376 bytes)"
-	text.On("RMM_ERROR_OUT_OF_MEMORY", text.Fails(rmmFailure)),
+	text.On("RMM_ERROR_OUT_OF_MEMORY", text.FailsWith(rmmFailure, 0, 90, text.NewPattern(`attemptedtoallocate:(?<requested_bytes>\d{1,16})bytes`))),
 	text.On("Maximum pool size exceeded", text.When(text.FailsAlone(rmmFailure), text.Beside("rmm"))), // RMM's own cap
 	text.On("Call to cuMemAlloc results in", text.Fails(fact.Failure{Kind: fact.NumbaAlloc, Framework: "other", Backend: "cuda"})),
 )

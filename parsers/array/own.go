@@ -21,7 +21,7 @@ var Own = parser("own", nil, unquoted(slices.Concat(text.OnAny(text.Fails(fact.F
 	text.On("System is out of GPU memory", readCycles), text.On("CUDA.OutOfGPUMemoryError(", text.Unless(text.Fails(deviceFailure), text.Beside("outofgpumemorytryingto"))), text.On("System is out of GPU and shared host memory", readCycles),
 	text.On("PxgCudaDeviceMemoryAllocator fail to allocate memory", text.FailsWith(deviceFailure, 0, 100, physxPattern)),
 	// What LightGBM's OpenCL trainer dies of.
-	text.On("Memory Object Allocation Failure", text.When(text.FailsAlone(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other"}), text.Before("what():", 12), text.Before("opencl_error", 60))), text.On("Out of memory on device. To view more detail", text.Fails(deviceFailure)), // MATLAB
+	text.On("Memory Object Allocation Failure", text.When(text.FailsAlone(fact.Failure{Kind: fact.DeviceAlloc, Framework: "other"}), text.Before("what():", 12), text.Before("opencl_error", 60), text.Before("clerrorcode-4:", 16))), text.On("Out of memory on device. To view more detail", text.Fails(deviceFailure)), // MATLAB
 	// "Requested 100000x100000 (74.5GB) array exceeds maximum array size preference (32.0GB)".
 	text.On("array exceeds maximum array size preference", readMATLAB), text.On("array exceeded the preset maximum array size", readMATLAB),
 	text.On("OpenEncodeSessionEx failed: out of memory", text.Fails(deviceFailure)), // FFmpeg's NVENC

@@ -10,7 +10,9 @@ var Paddle = parser("paddle", nil,
 	text.On("Out of memory error on GPU", text.FailsWith(deviceFailure, 0, 560, paddlePattern)), text.On("EnforceNotMet: enforce allocating", text.FailsIf(deviceFailure, 0, 140, paddleChunk)),
 	// MXNet's ":157: cudaMalloc failed: out of memory" and, of 0.7, ":62: Memory allocation failed."
 	text.On("pooled_storage_manager.h", text.When(text.FailsAlone(deviceFailure), text.Behind("outofmemory", 120), text.Behind("memoryallocationfailed", 60))),
-	text.On("cudaSuccess (2 vs. 0)", text.Fails(deviceFailure)), text.On("CUDA failure 2: out of memory", text.When(text.Fails(deviceFailure), ofCNTK)), text.On("cuDNN failure", text.When(text.When(text.Fails(deviceFailure), text.Behind("cudnn_status_alloc_failed;gpu=", 50)), ofCNTK)), text.On("Cuda Runtime (out of memory)", readTensorRT), // Caffe, syncedmem.cpp; 8.2 and later
+	// The first row of darknet's table, and its .cfg.
+	text.On("x 3 ->", text.States(24, 8, text.NewPattern(`3x3/[12](?<darknet_side>\d{2,4})x\d{2,4}x3->`))), text.On("subdivisions=", text.States(20, 24, text.NewPattern(`batch=(?<darknet_batch>\d{1,4})subdivisions=(?<darknet_parts>\d{1,4})(?!\d)`))),
+	text.On("cudaSuccess (2 vs. 0)", text.Fails(deviceFailure)), text.On("CUFFT_SUCCESS (2 vs. 0)", text.Fails(deviceFailure)), text.On("CUDA failure 2: out of memory", text.When(text.Fails(deviceFailure), ofCNTK)), text.On("cuDNN failure", text.When(text.When(text.Fails(deviceFailure), text.Behind("cudnn_status_alloc_failed;gpu=", 50)), ofCNTK)), text.On("Cuda Runtime (out of memory)", readTensorRT), // Caffe, syncedmem.cpp; 8.2 and later
 	text.On("Device memory is insufficient to use tactic", func(m text.Message) int {
 		if !m.Mentions("[e]", "cudaruntime(outofmemory)", "couldnotfindanyimplementation") {
 			m.Lookalike(fact.Lookalike{ID: "tactic_too_large", Title: "TensorRT's builder skips ways of computing that do not fit the card: warnings, and it goes on with others.", Advice: "Nothing is to be done if an engine comes out. If none does, the first error line says why; a smaller largest batch, input or output length of the engine leaves more ways."})

@@ -128,6 +128,9 @@ func readOOMTensor(m text.Message) int {
 	}
 	s := m.Around(bfcLimit, 4000, 0) // the end of the dump, above the op's own line
 	x.Figures.Limit, x.Figures.Allocated = s.Size("limit"), s.Size("used")
+	if m.Around(poolTaken, 4000, 0).Ok() {
+		m.Log.Signal(m.Facts, "pool_taken", m.At)
+	}
 	node(m, m.Find(nodePattern, 420).Text("name"))
 	if sum := m.Find(gradientSum, 600); sum.Ok() {
 		m.Facts.Facts = append(m.Facts.Facts, fact.Fact{Name: "gradients_added", Count: sum.Count("uses"), Line: sum.Line()})

@@ -20,18 +20,21 @@ var Parser = text.Parser{
 	Explains: map[fact.Kind]int{fact.PlainDevice: 0, fact.PlainHost: 0, fact.PlainMemory: 0},
 	Parse: func(l *text.Log, hits []text.Hit, f *fact.Facts) {
 		said := slices.ContainsFunc(f.Failures, func(x fact.Failure) bool { return !x.Echo })
-		if said || len(f.Lookalikes) > 0 || len(f.Notices) > 0 {
+		crashed := func(x fact.Lookalike) bool { return x.ID == "segfault" } // C code that goes on without its memory
+		other := slices.ContainsFunc(f.Lookalikes, func(x fact.Lookalike) bool { return !crashed(x) })
+		if said || other || len(f.Notices) > 0 {
 			return // a known wording, a look-alike, or a shortage that the program got over
 		}
 		var mention []fact.Lookalike // the first line that speaks of memory in a failure's words
 		for _, h := range hits[:min(len(hits), maxPlain)] {
 			m := text.Message{Log: l, Facts: f, At: h.At, End: min(h.At+text.SqueezedLen(plainPhrases[h.Word]), len(l.Squeezed()))}
 			if refusal(m, h.Word) {
+				f.Lookalikes = slices.DeleteFunc(f.Lookalikes, crashed)
 				plainFailure(m.Facts, m)
 				readHint(f, m)
 				return // the first says as much as all
 			}
-			if mention == nil {
+			if mention == nil && len(f.Lookalikes) == 0 {
 				mention = mentioned(m)
 			}
 		}

@@ -293,6 +293,20 @@ func mpsBuffer(f *fact.Facts, l *text.Log, at int) int {
 	return r.end
 }
 
+// whose is who printed the driver's words. A program of C++ does it in other letters
+// as a rule (darknet "CUDA Error:", ITK "CUDA ERROR:"), or nothing else is of Python.
+func whose(l *text.Log, at, end int) (fact.Kind, string) {
+	s, mentions := l.Squeezed(), func(words ...string) bool { return slices.ContainsFunc(words, l.Mentions) }
+	switch {
+	case strings.Contains(s[end:min(end+30, len(s))], "error_out_of_memory)"):
+		return fact.CUDAError, "other" // Julia's CUDAdrv adds the code and its name
+	case mentions("torch", "c10", "runtimeerror", ".py", "python"):
+	case !strings.Contains(l.Text(at, end), "error:"), mentions("terminatecalled", "coredumped", ".cpp:", ".cu:"):
+		return fact.PlainDevice, "other"
+	}
+	return fact.CUDAError, "pytorch"
+}
+
 // bitsAndBytesFile is csrc/ops.cu, or csrc/pythonInterface.c for paged optimizers.
 var bitsAndBytesFile = text.NewPattern(`^erroroutofmemoryatline\d+infile[^"]{0,240}?(?:ops\.cu|pythoninterface\.c(?:pp)?)`)
 
@@ -309,12 +323,10 @@ func rawCUDA(f *fact.Facts, l *text.Log, at int, word string) int {
 		if ggml.Speaks(s, at) {
 			return end // the same words: see llamacpp.go
 		}
-		x.Kind = fact.CUDAError
-		if strings.Contains(s[end:min(end+30, len(s))], "error_out_of_memory)") {
-			x.Framework = "other" // Julia's CUDAdrv adds the code and its name
-		}
+		x.Kind, x.Framework = whose(l, at, end)
 	case "cuda runtime error (2)", "error=2 : out of memory", "CUDA driver error: out of memory", "triple_chevron_launcher::launch(): out of memory":
 		x.Kind = fact.CUDAError
+		x.Framework = map[bool]string{true: "other", false: "pytorch"}[l.Mentions(".lua:")] // Torch7
 	case "out of memory at /": // THC's message, up to 0.4, whatever its head was typed like
 		if strings.HasSuffix(s[:at], "(2):") && strings.HasSuffix(s[:at-len("(2):")], "error") || !strings.Contains(s[at:min(at+200, len(s))], "thc") {
 			return end

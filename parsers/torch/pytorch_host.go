@@ -1,6 +1,7 @@
 package torch
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -36,7 +37,10 @@ func cpuAllocator(m text.Message) int {
 	s := m.Log.Squeezed()
 	r := reader{l: m.Log, s: s[:min(m.At+420, len(s))], from: m.At, end: m.End}
 	x := fact.Failure{Kind: fact.CPUAlloc, Framework: "pytorch", Backend: "cpu"}
-	x.Figures.Requested = r.after("triedtoallocate")
+	x.Figures.Requested = cmp.Or(r.after("triedtoallocate"), r.after("triedtoreallocate"))
+	if m.Mentions(".lua:") {
+		x.Framework = "other" // Torch7
+	}
 	if x.Figures.Requested == nil {
 		x.Message = m.Log.LineText(m.At) // the clause that was found says little
 	}

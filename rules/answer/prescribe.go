@@ -31,7 +31,7 @@ func prescribe(c *ledger.Case, likeliest odds.Cause, ranked []*candidate, own []
 	prescribed, first, machines := 0, "", slices.Contains(ofMachine, card.Cures[0].Fix)
 	t := card.For(c)
 	means := code.ForBackend(c, t.Meaning())
-	cures := slices.DeleteFunc(checkouts.Cures(c, card, likeliest.ID), func(cure cause.Cure) bool {
+	cures := slices.DeleteFunc(ownBatch(c, checkouts.Cures(c, card, likeliest.ID)), func(cure cause.Cure) bool {
 		return cure.If != nil && !cure.If(c) || theirs && !(cure.Fix == "raise_memory_limit" && setsLimit(card, own))
 	})
 	for i, cure := range cures {
@@ -73,6 +73,20 @@ func prescribe(c *ledger.Case, likeliest odds.Cause, ranked []*candidate, own []
 		b.advice.General = prescribed > 1 && !theirs && !told[b.fix.ID]
 		return !theirs && !told[b.fix.ID] && (again[b.fix.ID] || speaks && (SpokenAgainst(c, not, b.advice.Steps) != "" || wording.CalledFutile(not, b.fix.ID)) || prescribed > 1 && b.score < 2 && (b.fix.Presumes(c) || wording.Idle(c, b.fix.ID, worded)))
 	})
+}
+
+// ownBatch puts the option that the log shows in the place of a sentence that says
+// where such options usually stand.
+func ownBatch(c *ledger.Case, cures []cause.Cure) []cause.Cure {
+	typed := fix.OwnBatch(c, 2)
+	for i := range cures {
+		cure := &cures[i]
+		if typed != nil && !c.In("pytorch") && cure.Fix == "lower_batch_size" && cure.Text == "" && cure.Steps == nil && strings.HasPrefix(cure.Title, "Halve the batch size") {
+			cure.Title, cure.Told, cure.Ways = "Halve the batch size", "", nil
+			cure.Steps = func(*ledger.Case) []step.Step { return typed }
+		}
+	}
+	return cures
 }
 
 // setsLimit: the card is of whoever set a limit, and so says how it is raised; the

@@ -27,12 +27,10 @@ var lowerBatchSize = Fix{
 const batchToOne = "Set it to 1 in your program's settings. If that runs, double it step by step."
 
 func stepsBatch(c *ledger.Case) []step.Step {
-	if s, ok := c.Setting(step.BatchSettings...); ok && s.Value != "1" {
-		if n := step.Divided(s.Value, batchDivisor(c)); n > 0 {
-			return []step.Step{{Kind: "config", Text: fmt.Sprintf("%s%s%d   # was %s", step.OptionName(s), map[bool]string{true: " ", false: " = "}[strings.HasPrefix(s.Flag, "-")], n, s.Value)}}
-		}
-	}
+	own := OwnBatch(c, batchDivisor(c))
 	switch {
+	case own != nil:
+		return own
 	case c.Training() && c.In("transformers"):
 		return []step.Step{{Kind: "python", Text: "per_device_train_batch_size = 1\ngradient_accumulation_steps = 8   # your old batch size (default: 8): the same effective batch"}}
 	case c.Training():
@@ -41,6 +39,17 @@ func stepsBatch(c *ledger.Case) []step.Step {
 		return []step.Step{{Kind: "text", Text: batchToOne}}
 	}
 	return []step.Step{{Kind: "python", Text: "batch_size = 1   # if that runs, double it step by step"}}
+}
+
+// OwnBatch is the reader's own option with so small a part of the batch, nil where
+// the log does not show one above 1.
+func OwnBatch(c *ledger.Case, part int) []step.Step {
+	s, ok := c.Setting(step.BatchSettings...)
+	n := step.Divided(s.Value, part)
+	if !ok || s.Value == "1" || n <= 0 {
+		return nil
+	}
+	return []step.Step{{Kind: "config", Text: fmt.Sprintf("%s%s%d   # was %s", step.OptionName(s), map[bool]string{true: " ", false: " = "}[strings.HasPrefix(s.Flag, "-")], n, s.Value)}}
 }
 
 // batchDivisor is by how much the batch must shrink for the piece that failed

@@ -50,7 +50,7 @@ var floors = [][]string{
 	{"rules/program/trainer/parts"},
 	{"rules/program/apps/listen", "rules/program/trainer/scenes", "rules/program/science/opencv", "rules/program/science/survey", "rules/program/torch/rest", "rules/program/torch/tuning", "rules/program/trainer/baselines", "rules/program/torch/npu", "rules/program/torch/sized", "rules/program/torch/script", "rules/program/torch/subject", "rules/program/ggml/touch", "rules/program/ggml/kept", "rules/program/ggml/images", "rules/program/ggml/negative", "rules/program/science/matlab"},
 	{"rules/program/torch", "rules/program/trainer", "rules/program/ggml", "rules/program/server", "rules/program/webui", "rules/program/array", "rules/program/host", "rules/program/science", "rules/program/apps", "rules/program/data", "rules/program/build", "rules/program/rest", "rules/program/field"},
-	{"rules/program/webui/scripts", "rules/program/ollama", "rules/program/fronts", "rules/program/textgen", "rules/program/cluster", "rules/program/lab", "rules/program/papers", "rules/program/makers"},
+	{"rules/program/webui/scripts", "rules/program/ollama", "rules/program/fronts", "rules/program/textgen", "rules/program/cluster", "rules/program/lab", "rules/program/papers", "rules/program/older", "rules/program/makers"},
 	{"rules/odds"},
 	{"rules/program/checkouts"},
 	{"rules/answer", "rules/story"},

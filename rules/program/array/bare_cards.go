@@ -29,7 +29,7 @@ func noneKnown(c *ledger.Case) bool { return local.NoneKnown(c) && c.F().KVNeede
 // bareCards are refusals of the computer's memory that name no program.
 var bareCards = []cause.Card{
 	{
-		ID: "other/bad-alloc", Kinds: []fact.Kind{fact.BadAlloc}, Unsaid: append([]string{"LightGBM", "lightgbm/basic.py"}, local.WasmWords...),
+		ID: "other/bad-alloc", Kinds: []fact.Kind{fact.BadAlloc}, Unsaid: append([]string{"LightGBM", "lightgbm/basic.py", "RMM_ERROR_OUT"}, local.WasmWords...),
 		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "could not get the RAM it asked for (std::bad_alloc)", Figures: activity.Figures,
 		Means: activity.Held + activity.Stage + "The C++ code asked for system RAM, usually not GPU memory, and got none. The message does not say how much. Either RAM was full or limited, or the requested size was wrong (a damaged file, a bad count). Try a tenth of the input: if that fails too, suspect the size or a limit.",
 		Cures: []cause.Cure{

@@ -129,7 +129,7 @@ var tensorFlowRestCards = []cause.Card{
 		Means:    "One more tensor did not fit[[, of {shape} ({asfloat} if its numbers are 32 bit)]][[: {used} of the {limit} that this process may take was in use]]. Activations usually fill the memory; they grow with the batch, and most in training.[[ {batch} samples went through at once, {each} for each in this tensor alone. If that is not your batch size, check what the generator returns.]][[ {others}]]",
 		Not:      "Memory growth: it changes when memory is taken, not how much.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", If: when.Not(manySamples), Title: "Halve the batch size", Told: "Set it in `batch_size=` of `fit`, in `.batch(...)`, in what you pass to `feed_dict`, or with the script's own option.", Cost: "slower"},
+			{Fix: "lower_batch_size", If: when.Not(manySamples), Title: "Halve the batch size[[: {halved}]]", Told: "Set it in `batch_size=` of `fit`, in `.batch(...)`, in what you pass to `feed_dict`, or with the script's own option.", Cost: "slower"},
 			{Fix: "fix_shape", If: manySamples, Title: "Print the shape that reaches the model", Told: "Print it in the generator before `yield`; for tf.data print `ds.element_spec`. {batch} must be your batch size, not the number of all samples. Validation data has its own batch size.", Kind: "python", Text: "print(X.shape)   # X: what the generator hands over", Cost: "free"},
 			{Fix: "lower_batch_size", If: manySamples, Title: "Use a batch of {fitting} or less", Told: "One tensor alone takes {asked}, so halving the batch is not enough. Set `batch_size=` in `fit`, `.batch(...)`, or the generator's own number.", Cost: "slower per sample"},
 			runtimeFirst, holderOfRest,
@@ -155,7 +155,7 @@ var holderOfRest = func() cause.Cure {
 
 func restFigures(c *ledger.Case) map[string]string {
 	out := madeFigures(c)
-	out["used"], out["limit"], out["others"] = poolFigures(c)["used"], units.Amount(bytesOf(c.F().Limit)), "Another process on the card can have the same effect."
+	out["halved"], out["used"], out["limit"], out["others"] = calls.Halved(c), poolFigures(c)["used"], units.Amount(bytesOf(c.F().Limit)), "Another process on the card can have the same effect."
 	if out["batch"], out["each"], out["fitting"] = "", "", ""; manySamples(c) {
 		n := calls.Sides(c)[0]
 		out["batch"], out["each"], out["fitting"], out["others"] = strconv.FormatInt(n, 10), units.Amount(ledger.Requested(c)/n), strconv.FormatInt(n/16, 10), ""

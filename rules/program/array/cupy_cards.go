@@ -179,7 +179,7 @@ var onnxCards = []cause.Card{
 		Cause: cause.BatchTooLarge, Weight: cause.Good, Headline: "could not allocate {asked} for one layer (node)",
 		Means: "One layer of the network wanted {asked} for its result or its workspace. Input size and batch decide how much. The line does not say whether RAM or GPU memory was full; watch `nvidia-smi` and RAM while it runs. By default the memory pool (arena) grows in powers of two, so it may ask for more than the layer needs.",
 		Cures: []cause.Cure{
-			{Fix: "lower_resolution", Title: "Use a smaller input", Told: "Half the width and height is a quarter of the buffer. This works if the model's input shape has names in it instead of fixed numbers.", Cost: "Detail"},
+			calls.ShorterInput, calls.SmallerInput,
 			{Fix: "lower_batch_size", Title: "Run one sample at a time", Kind: "python", Text: "y = [session.run(None, {name: x[i:i + 1]})[0] for i in range(len(x))]   # name, x: as in your call", Cost: "More calls"},
 			{Fix: "restart_session", Title: "If it ran before: restart it", Told: "An arena keeps what its largest input needed until the process ends, and each model has its own. In your own code, the provider options `arena_extend_strategy: kSameAsRequested` and `cudnn_conv_algo_search: HEURISTIC` take less.", Cost: "Loads again"},
 		},
@@ -190,7 +190,7 @@ var onnxCards = []cause.Card{
 		Cause: cause.BatchTooLarge, Weight: cause.Good, Headline: "could not allocate {asked} of GPU memory for one layer (node)",
 		Means: "Input size and batch decide how much one layer needs. Two defaults add to it: the memory pool (arena) grows in powers of two, and the search for the fastest convolution takes large workspaces. The message does not say what else is on the card.",
 		Cures: []cause.Cure{
-			fewerThreads, {Fix: "lower_resolution", Title: "Use a smaller input", Kind: "text", Text: "Half the width and height needs a quarter of the buffer. This works if the model's input shape has names in it instead of fixed numbers.", Cost: "Detail"},
+			fewerThreads, calls.ShorterInput, calls.SmallerInput,
 			{Fix: "lower_batch_size", Title: "Lower the batch size per `run()`", Kind: "text", Text: "Run the samples one after another instead of in one batch.", Cost: "More calls"},
 			{Fix: "limit_framework_preallocation", Title: "Set `kSameAsRequested` and `HEURISTIC`", Kind: "python", Text: "providers = [(\"CUDAExecutionProvider\", {\"arena_extend_strategy\": \"kSameAsRequested\", \"cudnn_conv_algo_search\": \"HEURISTIC\"})]", Cost: "Slightly slower convolutions"},
 		},

@@ -83,7 +83,7 @@ var onnxRestCards = []cause.Card{
 		Headline: "had no memory for one layer (node)",
 		Means:    "One layer wanted memory for its result or workspace[[ ({asked})]]. Its size depends on the input. The message says neither how much was free, nor whether RAM or GPU memory was full.",
 		Cures: []cause.Cure{
-			{Fix: "lower_resolution", Title: "Use a smaller input", Told: "Half the width and height is a quarter of the buffer. This works if the model's input shape has names in it instead of fixed numbers.", Cost: "detail"},
+			calls.ShorterInput, calls.SmallerInput,
 			{Fix: "lower_batch_size", Title: "Run one sample at a time", Told: "Set the batch (the first side of the input) to 1.", Cost: "more calls"},
 			{Fix: "close_other_apps", Title: "If the smallest input fails too: check which memory is full", Ways: []cause.Way{
 				{For: "Windows", Text: "Task Manager, Performance: \"Committed\" under Memory, \"Dedicated GPU memory\" under GPU"},

@@ -54,7 +54,7 @@ var sessionWords = []string{"in _call_tf_sessionrun", "python/client/session.py"
 // stepCard is about a tensor of a step that found the pool full.
 func stepCard(id string, said, unsaid, sources []string, cures []cause.Cure) cause.Card {
 	return cause.Card{
-		ID: id, Kinds: []fact.Kind{fact.TFAlloc}, If: when.All(ordinary, when.Not(oneSample), sizedAtLeast(1)), Said: said, Unsaid: unsaid,
+		ID: id, Kinds: []fact.Kind{fact.TFAlloc}, If: when.All(ordinary, when.Not(oneSample), when.Not(ofOptimizerLine), sizedAtLeast(1)), Said: said, Unsaid: unsaid,
 		Cause: cause.BatchTooLarge, Weight: cause.Strong, Figures: tensorFigures, Headline: "ran out of GPU memory in a step: a tensor of {asked} did not fit",
 		Means: "[[{tiny} ]]The activations of a step usually fill {pool}, and they grow with the batch size.[[ The first number of the shape, {batch}, is usually the batch size: each sample costs {each} in this layer alone.]][[ {others}]]",
 		Not:   "Memory growth, if nothing else is on the card: it changes when memory is taken, not how much.",
@@ -116,19 +116,19 @@ var tensorFlowCards = []cause.Card{
 		Sources: []string{"keras/src/backend/tensorflow/trainer.py", bfcAllocator},
 	},
 	firstLayerCard, calls.ManyGraphs,
-	stepCard("tensorflow/oom-session", sessionWords, []string{"optimizer/", "/Adam/"}, []string{bfcAllocator, tfGuide}, []cause.Cure{
+	stepCard("tensorflow/oom-session", sessionWords, nil, []string{bfcAllocator, tfGuide}, []cause.Cure{
 		{Fix: "lower_batch_size", If: when.Not(oneInBatch), Title: "Halve the batch size[[: {halved}]]", Told: "Use the script's own option, `batch_size=` in `fit`, or the number of samples you pass to `feed_dict` or the input function.", Cost: "More runs"},
 		shorter,
 		{Fix: "lower_resolution", If: when.Not(threeSides), Title: "Use a smaller input", Told: "Half the width and height is a quarter of the activations. For other data: half the points, neighbors or length, in the program's own setting.", Cost: "Detail"},
 		{Fix: "gradient_accumulation", If: (*ledger.Case).Training, Title: "Accumulate gradients", Told: "Add up the gradients of several small batches (`compute_gradients`) in variables, and pass their mean to `apply_gradients`.", Cost: "Slower"},
 		lookBeside,
 	}),
-	stepCard("tensorflow/oom-old", []string{"tensorflow_core/"}, append([]string{"optimizer/", "/Adam/"}, sessionWords...), []string{bfcAllocator, tfGuide}, []cause.Cure{
+	stepCard("tensorflow/oom-old", []string{"tensorflow_core/"}, sessionWords, []string{bfcAllocator, tfGuide}, []cause.Cure{
 		{Fix: "lower_batch_size", If: when.Not(oneInBatch), Title: "Halve the batch size[[: {halved}]]", Told: "Set it in `batch_size=` of `fit` or `predict`, in `.batch(...)` of tf.data, or with the script's own option.", Cost: "Slower per sample"},
 		{Fix: "gradient_checkpointing", If: (*ledger.Case).Training, Title: "Turn on gradient checkpointing", Told: "Wrap each large block in `tf.recompute_grad`. Keras layers inside it may fail in this TensorFlow version.", Cost: "About a third more time per step"},
 		{Fix: "lower_resolution", Title: "Use smaller images, fewer channels or layers", Told: "Half the width and height is a quarter of the activations; half the channels of a layer is about half.", Cost: "Detail"},
 	}),
-	stepCard("tensorflow/oom-tensor", []string{"OOM when allocating tensor"}, []string{"optimizer/", "/Adam/"}, []string{bfcAllocator, tfGuide, "https://www.tensorflow.org/guide/mixed_precision"}, []cause.Cure{
+	stepCard("tensorflow/oom-tensor", []string{"OOM when allocating tensor"}, nil, []string{bfcAllocator, tfGuide, "https://www.tensorflow.org/guide/mixed_precision"}, []cause.Cure{
 		{Fix: "lower_batch_size", If: when.Not(oneInBatch), Title: "Halve the batch size[[: {halved}]]", Told: "Set it in `batch_size=` of `fit` or `predict`, in `.batch(...)` of tf.data, or in the config.", Cost: "Slower per sample"},
 		{Fix: "mixed_precision", If: when.Not(beforeKeras2), Title: "Turn on mixed precision", Told: "Set it before the model is built; it nearly halves the activations. Keep the last layer in float32 (`dtype=\"float32\"`).", Kind: "python", Text: "tf.keras.mixed_precision.set_global_policy(\"mixed_float16\")   # TensorFlow 2.4 and later", Cost: "None as a rule on RTX and newer cards"},
 		shorter,

@@ -56,7 +56,13 @@ func nodeName(c *ledger.Case) string {
 }
 
 // optimizerNode: the op belongs to the optimizer.
-func optimizerNode(c *ledger.Case) bool { return ofOptimizer.MatchString(nodeName(c)) }
+// Keras 1 and 2 put all gradients into its scope: "training/Adam/gradients/...".
+func optimizerNode(c *ledger.Case) bool {
+	return ofOptimizer.MatchString(nodeName(c)) && !inGradient.MatchString(nodeName(c))
+}
+
+// ofOptimizerLine: no node is known, and the lines around name an optimizer's.
+func ofOptimizerLine(c *ledger.Case) bool { return nodeName(c) == "" && c.Near("/Adam/") }
 
 // kernelShape: height, width, channels in and out of a convolution's weights; no
 // batch of pictures is so small and square.

@@ -185,7 +185,7 @@ var (
 
 	Basecaller = of(program.Program{
 		Name: "basecaller", Shown: "The basecaller", Work: "science", Edits: "flags",
-		Proofs:   []string{"bonito/", "medaka/", "dorado basecaller", "dorado duplex", "dorado aligner", "dorado/", "[dorado]", "guppy_basecaller", "medaka_consensus", "DoradoBasecaller"},
+		Proofs:   []string{"bonito/", "medaka/", "dorado basecaller", "Creating basecall pipeline", "dorado duplex", "dorado aligner", "dorado/", "[dorado]", "guppy_basecaller", "medaka_consensus", "DoradoBasecaller"},
 		Commands: []string{"dorado", "bonito", "medaka", "medaka_consensus", "guppy_basecaller"},
 		Titles:   map[string]string{"lower_batch_size": "Lower the batch size", "use_smaller_model": "Use a faster model (hac, fast)", "cpu_offload": "Run it on the CPU"},
 		Costs:    map[string]string{"lower_batch_size": "Slower; the same calls.", "use_smaller_model": "Less accuracy.", "cpu_offload": "Much slower."},

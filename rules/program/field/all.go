@@ -9,5 +9,5 @@ var All = []*program.Program{
 	&ModelAngelo, &CryoDRGN, &Topaz, &Cell2location, &ScVI, &ScGPT, &Basecaller, &MACE, &NequIP, &CHGNet, &FairChem, &TorchMDNet, &SchNetPack, &Chemprop, &GPUMD, &PySCF, &QiskitAer,
 	&PennyLane, &GraphCast, &TIGRE, &CleanRL, &Tianshou, &Dreamer, &MuZero, &LeggedGym, &RLGames, &TimeSeriesLibrary, &Darts, &NeuralForecast, &PyTorchForecasting, &GluonTS,
 	&KMCUDA, &TabPFN, &AutoGluon, &RecBole, &PyKEEN, &DLRM, &TorchRec, &UMAP, &HDBSCAN, &Gensim, &FastText, &GraphStorm, &VASP, &QuantumESPRESSO, &CP2K, &OpenFOAM, &ITK, &PCL,
-	&STAR, &CellRanger, &DeepVariant, &Celery, &Airflow, &RabbitMQ, &Polars, &Xarray, &Rasterio, &Miner, &John,
+	&STAR, &CellRanger, &DeepVariant, &Celery, &Airflow, &RabbitMQ, &RTK, &Taichi, &Polars, &Xarray, &Rasterio, &Miner, &John,
 }

@@ -45,7 +45,7 @@ var (
 
 	CP2K = of(program.Program{
 		Name: "cp2k", Shown: "CP2K", Work: "science", Edits: "flags", Language: "other",
-		Proofs: []string{"CP2K|", "CP2K| version string", "cp2k.psmp", "cp2k.popt", "cp2k/src/", "1 CP2K"},
+		Proofs: []string{"CP2K|", "CP2K| version string", "CUDA RT1 Error", "cp2k.psmp", "cp2k.popt", "cp2k/src/", "1 CP2K"},
 		Titles: map[string]string{"shard_training": "Run fewer ranks per node, with threads", "lower_mem_fraction": "For hybrid functionals, set MAX_MEMORY", "lower_resolution": "Use a coarser grid or a smaller basis", "raise_memory_limit": "Request all memory of the nodes"},
 		Costs:  map[string]string{"shard_training": "More core hours.", "lower_mem_fraction": "Slower: integrals are computed again.", "lower_resolution": "Accuracy, with care.", "raise_memory_limit": "A longer wait."},
 		Steps: steps{

@@ -29,7 +29,7 @@ func Beside(c *ledger.Case) []*program.Program {
 
 // inRAM: system memory was refused.
 func inRAM(c *ledger.Case) bool {
-	return c.Root(ledger.HostKinds...) || c.Backend == "cpu" || ledger.InHost(c) || c.Kind(fact.PlainHost, fact.NativeAlloc, fact.BadAlloc, fact.PythonMemory, fact.NumpyAlloc, fact.RustAlloc, fact.MmapFailed)
+	return !c.Root(fact.RMMAlloc) && (c.Root(ledger.HostKinds...) || c.Backend == "cpu" || ledger.InHost(c) || c.Kind(fact.PlainHost, fact.NativeAlloc, fact.BadAlloc, fact.PythonMemory, fact.NumpyAlloc, fact.RustAlloc, fact.MmapFailed))
 }
 
 // onCard: a graphics card's memory was refused.

@@ -44,7 +44,7 @@ var LightGBM = program.Program{
 // RAPIDS is cuDF, cuML and what they ask for memory, RMM.
 var RAPIDS = program.Program{
 	Name: "rapids", Script: "rapids-script", Shown: "RAPIDS", Work: "data", Edits: "code", Language: "python",
-	Proofs:   []string{"cudf/core/", "cudf/io/", "cudf/_lib", "cuml/", "cuml.internals", "cuml.manifold", "cuml.cluster", "cuml.neighbors", "cuml.ensemble", "umap.pyx", "cuml.UMAP(", "rapids_singlecell/", "cugraph/", "dask_cudf", "pylibcudf", "-packages/cudf/", "dask_cuda", "-packages/rmm/"},
+	Proofs:   []string{"cudf/core/", "cudf/io/", "libcudf", "<cudf.DataFrame", "RMM_ERROR_OUT_OF_MEMORY", "cudf/_lib", "cuml/", "cuml.internals", "cuml.manifold", "cuml.cluster", "cuml.neighbors", "cuml.ensemble", "umap.pyx", "cuml.UMAP(", "rapids_singlecell/", "cugraph/", "dask_cudf", "pylibcudf", "-packages/cudf/", "dask_cuda", "-packages/rmm/"},
 	Titles:   map[string]string{"cpu_offload": "Let RMM spill into system memory", "lower_batch_size": "Work on parts of the table", "stream_dataset": "Read fewer columns, in parts", "raise_memory_limit": "Lift the pool's maximum"},
 	Costs:    map[string]string{"cpu_offload": "Slow while it spills.", "lower_batch_size": "Some rewriting.", "stream_dataset": "Some rewriting.", "raise_memory_limit": "Less of the GPU for others."},
 	Remedies: cures(cause.InOrder("stream_dataset", "cpu_offload", "lower_batch_size", "kill_stale_process", "multi_gpu"), cause.InOrder("stream_dataset", "raise_memory_limit")),

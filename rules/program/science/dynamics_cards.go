@@ -1,10 +1,46 @@
 package science
 
 import (
+	"regexp"
+
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
+
+// lammpsAtoms is the count that LAMMPS prints when it makes or reads atoms.
+var lammpsAtoms = regexp.MustCompile(`(\d{3,12}) atoms\b`)
+
+func atoms(c *ledger.Case) string {
+	found := ""
+	for _, word := range c.Facts.Talk {
+		if m := lammpsAtoms.FindStringSubmatch(word.Text); m != nil {
+			found = m[1]
+		}
+	}
+	return found
+}
+
+// fewAtoms: no card is too small for them.
+func fewAtoms(c *ledger.Case) bool { n := atoms(c); return n != "" && len(n) < 7 }
+
+// lammpsCard is about its GPU and KOKKOS packages.
+var lammpsCard = cause.Card{
+	ID: "lammps/card", Kinds: append([]fact.Kind{fact.NativeAlloc, fact.PlainHost}, anyCard...), Said: []string{"Insufficient memory on accelerator", "gpu_extra.h", "Kokkos_Cuda", "Kokkos_HIP", "Kokkos failed to allocate"},
+	Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of GPU memory[[ with {atoms} atoms]]",
+	Means:   "This is the GPU's memory, not RAM. A rank keeps its atoms, ghosts and, mostly, neighbour lists there. If it fails only after many steps, atoms may have crowded together. If `nvidia-smi` shows little in use when it dies, it is a fault of this LAMMPS version.",
+	Not:     "More ranks on the same GPU: each adds its own buffers.",
+	Figures: func(c *ledger.Case) map[string]string { return map[string]string{"atoms": atoms(c)} },
+	Cures: []cause.Cure{
+		{Fix: "upgrade_version", If: fewAtoms, Title: "Update LAMMPS, and look at the memory as it runs", Told: "So few atoms fit any GPU. `nvidia-smi -l 10` shows whether memory climbs (a fault that a newer version may not have) or something else fills the GPU. `minimize` first if atoms overlap.", Cost: "some time"},
+		{Fix: "multi_gpu", If: when.Not(fewAtoms), Title: "Use more GPUs, one rank each", Told: "`mpirun -n 2 lmp -k on g 2 -sf kk -in in.lammps`, or `-sf gpu -pk gpu 2`: each GPU then holds half of the atoms.", Cost: "more GPUs"},
+		{Fix: "lower_batch_size", Title: "Use shorter neighbour lists", Told: "`neighbor 1.0 bin` in place of 2.0, or a shorter cut-off. With KOKKOS also `-pk kokkos neigh half`: it stores each pair once.", Cost: "rebuilt more often"},
+		{Fix: "upgrade_version", If: when.Not(fewAtoms), Title: "If it fails after many steps: minimize first, or update", Told: "`minimize` or `delete_atoms overlap` before the run; otherwise a newer LAMMPS.", Cost: "some time"},
+		look,
+	},
+	Sources: []string{"https://docs.lammps.org/Speed_kokkos.html", "https://docs.lammps.org/package.html", "lammps/lib/gpu/README"},
+}
 
 var gromacsCards = []cause.Card{
 	{

@@ -134,7 +134,7 @@ var (
 		},
 		Sources: []string{"AliceVision/src/software/pipeline/main_depthMapEstimation.cpp", "AliceVision/src/software/pipeline/main_meshing.cpp", "AliceVision/src/aliceVision/depthMap/DepthMapEstimator.cpp"},
 	}, nil)
-	OpenMVS = tool("openmvs", "OpenMVS", "vision", []string{"DensifyPointCloud", "ReconstructMesh", "RefineMesh", "TextureMesh", "[App     ]", "OpenMVS"}, cause.Card{
+	OpenMVS = alsoOnCard(tool("openmvs", "OpenMVS", "vision", []string{"DensifyPointCloud", "ReconstructMesh", "RefineMesh", "TextureMesh", "[App     ]", "OpenMVS"}, cause.Card{
 		Headline: "ran out of system memory (RAM)",
 		Means:    "Images x pixels decide. DensifyPointCloud holds a depth map per image, ReconstructMesh a tetrahedron per point. RefineMesh and TextureMesh hold the images at full size.",
 		Cures: []cause.Cure{
@@ -143,5 +143,5 @@ var (
 			do("lower_num_workers", "Use fewer threads, or split the scene", "slower", "Add `--max-threads 4`. `DensifyPointCloud --sub-scene-area 660000` divides the scene."),
 		},
 		Sources: []string{"openMVS/apps/DensifyPointCloud/DensifyPointCloud.cpp", "openMVS/apps/ReconstructMesh/ReconstructMesh.cpp", "openMVS/apps/RefineMesh/RefineMesh.cpp"},
-	}, program.Sources{"openMVS/apps/DensifyPointCloud/DensifyPointCloud.cpp": "--resolution-level --max-resolution --max-threads --sub-scene-area", "openMVS/apps/ReconstructMesh/ReconstructMesh.cpp": "--min-point-distance --decimate", "openMVS/apps/RefineMesh/RefineMesh.cpp": "--max-face-area"})
+	}, program.Sources{"openMVS/apps/DensifyPointCloud/DensifyPointCloud.cpp": "--resolution-level --max-resolution --max-threads --sub-scene-area --number-views --cuda-device", "openMVS/apps/ReconstructMesh/ReconstructMesh.cpp": "--min-point-distance --decimate", "openMVS/apps/RefineMesh/RefineMesh.cpp": "--max-face-area"}), openMVSCard)
 )

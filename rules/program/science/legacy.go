@@ -34,37 +34,6 @@ var Theano = program.Program{
 	Sources: program.Sources{"theano/doc/library/config.txt": "THEANO_FLAGS allow_gc gpuarray.preallocate"},
 }
 
-// Torch7 is Torch for Lua, before PyTorch.
-var Torch7 = program.Program{
-	Name: "torch7", Shown: "Torch7", Work: "vision", Edits: "flags", Language: "other",
-	Proofs: []string{"bin/luajit:", "/cutorch/", "torch/install/share/lua", "extra/cutorch", "qlua:"},
-	Cards: []cause.Card{
-		{
-			ID: "torch7/lua", Said: []string{"luajit: not enough memory", "luajit: bad allocation", "PANIC: unprotected error in call to Lua API (not enough memory)"},
-			Cause: cause.BudgetMisconfigured, Weight: cause.Decisive, Headline: "reached the memory limit of LuaJIT (1 to 2 GB)",
-			Means: "LuaJIT keeps its tables and strings in 1 to 2 GB, however much RAM the computer has. Tensors do not count. So the data in Lua tables is too large: captions, vocabularies, JSON files.",
-			Not:   "More RAM: LuaJIT cannot use it.",
-			Cures: []cause.Cure{
-				{Fix: "upgrade_version", Title: "Build Torch with Lua 5.2", Cost: "half an hour", Told: "Lua 5.2 has no such limit. In the folder of Torch run `./clean.sh`, then `TORCH_LUA_VERSION=LUA52 ./install.sh`."},
-				{Fix: "fix_shape", Title: "Keep data outside Lua's heap", Cost: "some rewriting", Told: "Use tensors (`torch.CharTensor`) or the `tds` package (`tds.Hash`, `tds.Vec`) instead of tables."},
-				{Fix: "lower_batch_size", Title: "Load less data", Cost: "several runs", Told: "Split the files, or use fewer loading threads (`-nDonkeys 1`)."},
-			},
-			Sources: []string{"torch/distro/install.sh", "https://github.com/torch/tds"},
-		},
-		{
-			ID: "torch7/card", Kinds: append([]fact.Kind{fact.CUDAHandle}, anyCard...), Said: []string{"THCStorage.cu", "THCGeneral", "cutorch", "luajit"},
-			Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of GPU memory",
-			Means: "Torch for Lua prints neither what it asked for nor what was free. If the first pass fails, the input (image, batch, length) is too large or something else uses the GPU. If a later one fails, something is kept from pass to pass, or a batch had another size.",
-			Cures: []cause.Cure{
-				{Fix: "lower_resolution", Title: "Use a smaller image or batch", Told: "Use the script's option: `-image_size 256` (neural-style), `-batch_size` or `-batchSize`, `-rnn_size`, `-seq_length`. Half the width and height need a quarter.", Cost: "less detail, or slower"},
-				{Fix: "limit_framework_preallocation", Title: "Turn off cuDNN autotune, use Adam", Told: "neural-style: `-backend cudnn -optimizer adam` without `-cudnn_autotune`. In your own code: `cudnn.benchmark = false`, and the `optnet` package, which shares buffers.", Cost: "slower"},
-				lookPlain,
-			},
-			Sources: []string{"torch/cutorch/lib/THC/THCStorage.cu", "https://github.com/jcjohnson/neural-style"},
-		},
-	},
-}
-
 // astraArray is what ASTRA could not have: "Failed to allocate 823x70x854 GPU array".
 var astraArray = regexp.MustCompile(`(\d{1,6})x(\d{1,6})x(\d{1,6}) GPU`)
 

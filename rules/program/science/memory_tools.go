@@ -1,13 +1,16 @@
 package science
 
 import (
+	"regexp"
+
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
+	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
 )
 
 // refusals are the kinds in which a tool of the command line is refused RAM.
-var refusals = []fact.Kind{fact.PlainHost, fact.PlainMemory, fact.PlainDevice, fact.NativeAlloc, fact.BadAlloc, fact.PythonMemory, fact.RustAlloc, fact.ShellKilled}
+var refusals = []fact.Kind{fact.PlainHost, fact.PlainMemory, fact.NativeAlloc, fact.BadAlloc, fact.PythonMemory, fact.RustAlloc, fact.ShellKilled}
 
 // tool is a program whose one card answers whatever it was refused.
 func tool(name, shown, work string, proofs []string, k cause.Card, sources program.Sources) program.Program {
@@ -20,6 +23,39 @@ func tool(name, shown, work string, proofs []string, k cause.Card, sources progr
 
 func do(fix, title, cost, told string) cause.Cure {
 	return cause.Cure{Fix: fix, Title: title, Cost: cost, Told: told}
+}
+
+// mvsImages is what OpenMVS prints of its scene: "464 images (464 calibrated) with a
+// total of 8833.22 MPixels (19.04 MPixels/image)".
+var mvsImages = regexp.MustCompile(`(\d{1,6}) images .{0,60}?\(([\d.]{1,7}) MPixels/image\)`)
+
+// openMVSCard is about the step that estimates depth maps on a GPU.
+var openMVSCard = cause.Card{
+	ID: "openmvs/card", Kinds: []fact.Kind{fact.PlainDevice, fact.DeviceAlloc, fact.CUDAError}, Said: []string{"DensifyPointCloud", "UtilCUDA", "RefineMesh"},
+	Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of GPU memory[[ with images of {pixels} megapixels]]",
+	Means: "DensifyPointCloud estimates depth maps on the GPU: a view, its neighbour views and their maps are there at once, so pixels x views decide. Another program on the GPU has the same effect.",
+	Figures: func(c *ledger.Case) map[string]string {
+		out := map[string]string{"pixels": ""}
+		for _, word := range c.Facts.Talk {
+			if m := mvsImages.FindStringSubmatch(word.Text); m != nil {
+				out["pixels"] = m[2]
+			}
+		}
+		return out
+	},
+	Cures: []cause.Cure{
+		{Fix: "lower_resolution", Title: "Use smaller images for the depth maps", Told: "`DensifyPointCloud --resolution-level 2 --max-resolution 1600` (1 and 2560 by default).", Cost: "less detail"},
+		{Fix: "lower_batch_size", Title: "Use fewer neighbour views", Told: "`--number-views 4`.", Cost: "noisier depth maps"},
+		{Fix: "cpu_offload", Title: "Or estimate them on the CPU", Told: "`--cuda-device -2`: it then needs RAM instead.", Cost: "much slower"},
+		look,
+	},
+	Sources: []string{"openMVS/apps/DensifyPointCloud/DensifyPointCloud.cpp", "https://github.com/cdcseacave/openMVS/issues/1176"},
+}
+
+// alsoOnCard gives a tool a card about a graphics card, before its own.
+func alsoOnCard(p program.Program, k cause.Card) program.Program {
+	p.Cards = append([]cause.Card{k}, p.Cards...)
+	return p
 }
 
 // Tools of genomes, chemistry and statistics that live in RAM.
@@ -78,7 +114,7 @@ var (
 		},
 		Sources: []string{"https://orca-manual.mpi-muelheim.mpg.de/contents/essentialelements/parallel.html"},
 	}, nil)
-	LAMMPS = tool("lammps", "LAMMPS", "science", []string{"LAMMPS (", "(../memory.cpp:", "Last command: "}, cause.Card{
+	LAMMPS = alsoOnCard(tool("lammps", "LAMMPS", "science", []string{"LAMMPS (", "(../memory.cpp:", "Last command: ", "lib/kokkos/core/src"}, cause.Card{
 		Headline: "could not get memory for an array",
 		Means:    "Each rank holds its atoms, ghosts and neighbour lists. If the request is far too large for your system, atoms were lost or flew together, or the cut-off covers the box. Otherwise there are too many atoms per rank or GPU.",
 		Cures: []cause.Cure{
@@ -87,7 +123,7 @@ var (
 			do("multi_gpu", "Use more ranks or nodes", "more machines", "More ranks need less memory each. On GPUs (`-sf gpu`, `-sf kk`) use several, with one rank each."),
 		},
 		Sources: []string{"https://docs.lammps.org/Errors_messages.html", "lammps/src/memory.cpp"},
-	}, nil)
+	}, nil), lammpsCard)
 	Solver = tool("solver", "The solver", "science", []string{"Gurobi Optimizer", "gurobipy", "CPLEX Error", "MUMPS", "LU factorization", "PARDISO"}, cause.Card{
 		Headline: "ran out of system memory (RAM)",
 		Means:    "A direct solver fills in a sparse matrix: often ten times its entries and more in 3D. A branch-and-bound tree grows as long as it runs. Each thread adds to it.",

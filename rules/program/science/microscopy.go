@@ -11,7 +11,7 @@ import (
 var RELION = program.Program{
 	Name: "relion", Shown: "RELION", Work: "science", Edits: "flags", Language: "cpp",
 	Sources: program.Sources{"relion/src/ml_optimiser.cpp": "--maxsig --free_gpu_memory --preread_images --scratch_dir --pool"},
-	Proofs:  []string{"relion_refine", "relion_run_", "CudaCustomAllocator", "HipCustomAllocator", "Each MPI-rank running on a GPU increases the use of GPU-memory", "/relion/src/", "relion_autopick", "relion_", "RELION version", "/relion/"},
+	Proofs:  []string{"relion_refine", "relion_run_", "CudaCustomAllocator", "HipCustomAllocator", "gpu_utils/cuda_", "Each MPI-rank running on a GPU increases the use of GPU-memory", "/relion/src/", "relion_autopick", "relion_", "RELION version", "/relion/"},
 	Titles: map[string]string{
 		"lower_parallel": "Run one MPI rank per GPU", "lower_resolution": "Use a smaller box", "lower_batch_size": "Limit the poses per particle (--maxsig)",
 		"raise_memory_limit": "Ask for more memory for the job", "lower_num_workers": "Keep particles out of RAM",

@@ -1,6 +1,9 @@
 package science
 
 import (
+	"regexp"
+	"strconv"
+
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
@@ -54,10 +57,10 @@ var relionCards = []cause.Card{
 		Sources: []string{"relion/src/error.h", "relion/src/acc/cuda/custom_allocator.cuh", "https://github.com/3dem/relion/issues/1075", "https://github.com/3dem/relion/issues/120"}, Solved: 1,
 	},
 	{
-		ID: "relion/volumes", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"acc_projector_impl.h", "acc_backprojector_impl.h", "cuda_mem_utils.h", "cuda_settings.h"}, Unsaid: []string{"CustomAllocator out of memory"},
+		ID: "relion/volumes", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"acc_projector_impl.h", "acc_backprojector_impl.h", "cuda_mem_utils.h", "cuda_settings.h", "gpu_utils/cuda_projector.cu", "gpu_utils/cuda_backprojector.cu"}, Unsaid: []string{"CustomAllocator out of memory"},
 		Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "ran out of GPU memory for the reference volumes",
-		Means: "RELION's own estimate for the last iteration, per rank and class: 300 pixels of box need 2.4 GB, 450 pixels 8 GB, 600 pixels 19 GB. The last iteration runs at full resolution, so it can fail after many good ones. Two ranks on a GPU need twice as much.",
-		Not:   "`--maxsig`: it limits poses, not volumes.",
+		Means: "RELION's own estimate for the last iteration, per rank and class: 300 pixels of box need 2.4 GB, 450 pixels 8 GB, 600 pixels 19 GB. The last iteration runs at full resolution, so it can fail after many good ones. Two ranks on a GPU need twice as much.[[ The box here, {box} pixels, needs {need} by that.]]", Figures: boxFigures,
+		Not: "`--maxsig`: it limits poses, not volumes.",
 		Cures: []cause.Cure{
 			oneRank,
 			{Fix: "cpu_offload", Title: "If the last iteration fails: run it on the CPU", Kind: "ui", Text: "Continue from the last _optimiser.star with Compute, Use GPU acceleration: No", Cost: "Hours; needs RAM per rank"},
@@ -94,7 +97,37 @@ var cryosparcCards = []cause.Card{
 	},
 }
 
+// boxSize is in the warning that RELION prints at its start.
+var boxSize = regexp.MustCompile(`\(image_size\) is however (\d{2,4})`)
+
+// boxFigures are RELION's estimate for the box: 1.1e-8 x (2N)^3 GB.
+func boxFigures(c *ledger.Case) map[string]string {
+	for _, word := range c.Facts.Talk {
+		if m := boxSize.FindStringSubmatch(word.Text); m != nil {
+			n, _ := strconv.ParseFloat(m[1], 64)
+			return map[string]string{"box": m[1], "need": strconv.FormatFloat(1.1e-8*8*n*n*n, 'f', 1, 64) + " GB"}
+		}
+	}
+	return map[string]string{"box": "", "need": ""}
+}
+
+// stereoOption is how the reader's release spells the option.
+func stereoOption(c *ledger.Case) map[string]string {
+	return map[string]string{"option": map[bool]string{true: "--DenseStereo", false: "--PatchMatchStereo"}[c.Near("DenseStereo.")] + ".max_image_size", "whole": map[bool]string{true: "`max_image_size: -1` in the log means images at full size."}[c.Near("max_image_size: -1")]}
+}
+
 var colmapCards = []cause.Card{{
+	ID: "colmap/dense", Kinds: anyCard, Said: []string{"PatchMatch::Run", "PatchMatchOptions", "patch_match.cc", "mvs/gpu_mat.h", "DenseStereo.", "max_image_size: -1"}, Figures: stereoOption,
+	Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of GPU memory in dense stereo",
+	Means: "For each view its image, its source images and their maps are on the GPU, so pixels x source images decide.[[ {whole}]] `geom_consistency` needs more.",
+	Not:   "`cache_size`: it is RAM.",
+	Cures: []cause.Cure{
+		{Fix: "lower_resolution", Title: "Limit the image size of this step", Told: "`{option} 2000`; if that fails too, 1600 or 1200 (GUI: Dense, Options).", Cost: "detail in the dense model"},
+		{Fix: "lower_batch_size", Title: "Use fewer source images per view", Told: "In the workspace's `stereo/patch-match.cfg` write `__auto__, 10` in place of `__auto__, 20` or 30.", Cost: "a little completeness"},
+		look,
+	},
+	Sources: []string{"https://colmap.github.io/faq.html", "colmap/src/colmap/mvs/patch_match_options.h"},
+}, {
 	ID: "colmap/refused", Kinds: []fact.Kind{fact.BadAlloc}, Said: []string{"exe/colmap", "colmap::", "colmap stereo_fusion", "colmap mapper", "colmap feature_", "colmap patch_match"},
 	Cause: cause.HostMemory, Weight: cause.Strong, Headline: "ran out of system memory (RAM)",
 	Means: "std::bad_alloc means RAM, not GPU memory. Fusion loads all images with their depth and normal maps unless it uses a cache. Features and matching need memory for every thread.",

@@ -141,42 +141,6 @@ var octaveCards = []cause.Card{
 	},
 }
 
-// trainingCard is about an older library that trains on a card.
-func trainingCard(id, headline, means string, first, second cause.Cure, sources ...string) cause.Card {
-	return cause.Card{
-		ID: id, Kinds: append([]fact.Kind{fact.RMMAlloc}, ofCard...), Headline: headline, Means: means,
-		Not:     "More RAM or swap: the GPU does not use them.",
-		Cures:   []cause.Cure{first, look, second},
-		Sources: sources,
-	}
-}
-
-var mxnetCards = []cause.Card{trainingCard("mxnet/card", "ran out of GPU memory",
-	"Usually the activations of a batch fill the GPU, most of all in training. If the very first batch fails, something else may use the GPU. The message shows no size.",
-	cause.Cure{Fix: "lower_batch_size", Title: "Halve the batch size per GPU", Told: "It is `batch_size` in the script, or an option (`--batch-size`; InsightFace `--per-batch-size`). If it is small already, use smaller images (`data_shape`, or a `Resize` in the transforms).", Cost: "slower; perhaps another learning rate"},
-	cause.Cure{Fix: "detach_accumulated", Title: "If memory climbs: synchronise each step", Told: "MXNet runs ahead of Python. Use `loss.asscalar()`, or `mx.nd.waitall()` every few steps, instead of summing arrays. With inputs of many sizes set `MXNET_GPU_MEM_POOL_TYPE=Round` before the start.", Cost: "none"},
-	"mxnet/src/storage/pooled_storage_manager.h", "mxnet/docs/static_site/src/pages/api/faq/env_var.md")}
-
-var caffeCards = []cause.Card{caffeApplied, trainingCard("caffe/card", "ran out of GPU memory",
-	"Caffe keeps the data of the whole net on the GPU. In training that is the training net and the test net, each with its own batch size. \"2 vs. 0\" means out of memory; the message shows no size.",
-	cause.Cure{Fix: "lower_batch_size", Title: "Lower `batch_size` in both data layers", Told: "Change it in train_val.prototxt, also in the layer with `phase: TEST`. A quarter of the batch with `iter_size: 4` in solver.prototxt gives the same gradient. If you only use a net: lower the first `dim` of the input in deploy.prototxt.", Cost: "none with iter_size"},
-	cause.Cure{Fix: "lower_resolution", Title: "Use smaller inputs", Told: "Lower `crop_size`, or the last two `dim` of the input. Faster R-CNN: `scales` and `max_size` in its configuration. OpenPose: `--net_resolution 320x176`.", Cost: "less detail"},
-	"caffe/src/caffe/syncedmem.cpp", "caffe/src/caffe/proto/caffe.proto")}
-
-// caffeApplied is about a net that is used on a picture.
-var caffeApplied = cause.Card{
-	ID: "caffe/applied", Kinds: ofCard, Said: []string{"demo.py", "estimate_pose", "classify.py", "net.forward(", "deploy.prototxt"}, Unsaid: []string{"solver.cpp", "solver.prototxt", "caffe train", "train_net.py", "train_val.prototxt", "net.blobs['data'].reshape("},
-	Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of GPU memory for this net and picture",
-	Means: "Most of the memory goes to the layers, and in a fully convolutional net they grow with the picture: twice the width and height need four times the memory. \"2 vs. 0\" means out of memory; the message shows no size.",
-	Not:   "Settings of the training (`batch_size` in train_val.prototxt, `iter_size`): nothing is trained here.",
-	Cures: []cause.Cure{
-		{Fix: "lower_resolution", Title: "Scale the picture down first", Told: "With your own file name. Or use the script's option for scale or size, and one scale at a time.", Kind: "shell", Text: "python -c \"from PIL import Image; im = Image.open('image.png'); im.resize((im.width // 2, im.height // 2)).save('small.png')\"", Cost: "less detail"},
-		look,
-		{Fix: "cpu_offload", Title: "Run it on the CPU", Told: "Use `caffe.set_mode_cpu()` instead of `caffe.set_mode_gpu()`, or the script's own option for that.", Cost: "far slower"},
-	},
-	Sources: []string{"caffe/src/caffe/syncedmem.cpp", "caffe/python/caffe/_caffe.cpp", "https://github.com/eldar/deepcut-cnn/issues/19"},
-}
-
 // boostHost: XGBoost was refused the computer's RAM.
 var boostHost = cause.Card{
 	ID: "xgboost/ram", Kinds: []fact.Kind{fact.BadAlloc, fact.PlainHost, fact.PlainMemory}, If: func(c *ledger.Case) bool { return !ledger.OnCard(c) },

@@ -93,35 +93,6 @@ var Paddle = program.Program{
 	Cards: paddleCards,
 }
 
-// MXNet is MXNet.
-var MXNet = program.Program{
-	Name: "mxnet", Shown: "MXNet", Work: "vision", Edits: "code", Language: "python",
-	Sources:  program.Sources{"mxnet/docs/static_site/src/pages/api/faq/env_var.md": "MXNET_GPU_MEM_POOL_TYPE MXNET_GPU_MEM_POOL_RESERVE"},
-	Proofs:   []string{"pooled_storage_manager.h", "mxnet/", "MXNetError"},
-	Titles:   map[string]string{"limit_framework_preallocation": "Round the pool's blocks"},
-	Remedies: cures(cause.InOrder("lower_batch_size", "lower_resolution", "limit_framework_preallocation", "kill_stale_process"), cause.InOrder("lower_batch_size", "lower_num_workers")),
-	Steps: steps{
-		"lower_batch_size":              step.Paste("python", "loader = gluon.data.DataLoader(dataset, batch_size=8)   # and loss.asscalar() for what you sum up, not the array"),
-		"limit_framework_preallocation": step.Paste("env", "export MXNET_GPU_MEM_POOL_TYPE=Round   # for inputs of many sizes: blocks are used again"),
-	},
-	Cards: mxnetCards,
-}
-
-// Caffe is Caffe.
-var Caffe = program.Program{
-	Name: "caffe", Shown: "Caffe", Work: "vision", Edits: "flags", Language: "cpp",
-	Proofs:   []string{"syncedmem.cpp", "caffe::", "caffe/src", "caffe.cpp", "build/tools/caffe", "error == cudaSuccess (2 vs. 0)"},
-	Titles:   map[string]string{"lower_batch_size": "Lower batch_size in the prototxt", "gradient_accumulation": "Accumulate with iter_size"},
-	Costs:    map[string]string{"gradient_accumulation": "Time; the result is the same."},
-	Remedies: cures(cause.InOrder("lower_batch_size", "lower_resolution", "kill_stale_process", "gradient_accumulation"), cause.InOrder("lower_batch_size", "raise_memory_limit")),
-	Steps: steps{
-		"lower_batch_size":      step.Paste("text", "In train_val.prototxt lower `batch_size` in both data layers: the one with `phase: TEST` is allocated beside the training one."),
-		"gradient_accumulation": step.Paste("text", "In solver.prototxt: `iter_size: 4` with a quarter of the batch size gives the same gradient."),
-		"lower_resolution":      step.Paste("text", "Lower `crop_size` or the input's `dim`, or `scales` and `max_size` of Faster R-CNN's configuration."),
-	},
-	Cards: caffeCards,
-}
-
 // Octave is GNU Octave.
 var Octave = program.Program{
 	Name: "octave", Shown: "Octave", Work: "science", Edits: "code", Language: "other",
@@ -133,20 +104,6 @@ var JuliaHost = program.Program{
 	Name: "julia", Shown: "Julia", Work: "science", Edits: "code", Language: "other",
 	Proofs: []string{"./boot.jl:", "OutOfMemoryError()", "@ Base ./"},
 	Cards:  []cause.Card{juliaJacobian, juliaTable, juliaRAM},
-}
-
-// Darknet is darknet, the first YOLO.
-var Darknet = program.Program{
-	Name: "darknet", Shown: "Darknet", Work: "vision", Edits: "flags", Language: "cpp",
-	Proofs:   []string{"darknet:", "./darknet", "darknet detector", "darknet.exe"},
-	Titles:   map[string]string{"lower_batch_size": "Raise subdivisions", "lower_resolution": "Smaller network input"},
-	Costs:    map[string]string{"lower_batch_size": "Slower per step; the same batch.", "lower_resolution": "May miss small objects."},
-	Remedies: cures(cause.InOrder("lower_batch_size", "lower_resolution", "kill_stale_process"), cause.InOrder("lower_batch_size", "add_swap")),
-	Steps: steps{
-		"lower_batch_size": step.Paste("text", "In `[net]` of the .cfg file set `subdivisions` to twice its value, at most `batch`: the GPU holds batch / subdivisions images at once."),
-		"lower_resolution": step.Paste("config", "[net]\nwidth=416\nheight=416   # multiples of 32\nrandom=0   # in each [yolo] section: no larger sizes in between"),
-	},
-	Cards: darknetCards,
 }
 
 // TFObjectDetection is TensorFlow's object detection API.

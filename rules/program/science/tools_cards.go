@@ -217,7 +217,7 @@ var paddleCards = []cause.Card{paddleGrows, {
 	},
 	Sources: []string{"Paddle/paddle/fluid/memory/allocation/cuda_allocator.cc"},
 }, {
-	ID: "paddle/full", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"Out of memory error on GPU"}, If: fullBefore,
+	ID: "paddle/full", Kinds: []fact.Kind{fact.DeviceAlloc}, Said: []string{"Out of memory error on GPU"}, If: when.All(fullBefore, when.Not((*ledger.Case).Training)),
 	Cause: cause.LeakedProcess, Weight: cause.Strong, Headline: "found GPU memory full: it could not get even {asked}",
 	Means: "Only {free} was free, so the GPU was full before this request. Another process holds it, or this program fills it with its own work. Several workers of a server each have a copy of the model.",
 	Cures: []cause.Cure{
@@ -262,20 +262,6 @@ var paddleGrows = cause.Card{
 	},
 	Sources: []string{"Paddle/paddle/fluid/memory/allocation/cuda_allocator.cc", "Paddle/paddle/common/flags.cc"},
 }
-
-var darknetCards = []cause.Card{{
-	ID: "darknet/subdivisions", Kinds: []fact.Kind{fact.CUDAError, fact.PlainDevice}, Said: []string{"darknet:", "darknet detector", "batch = 64, subdivisions = 64", "batch = 32, subdivisions = 32", "batch = 1, subdivisions = 1"},
-	Cause: cause.BatchTooLarge, Weight: cause.Strong,
-	Means: "The GPU holds batch / subdivisions images at once, and that did not fit. With `random=1` the network grows from time to time, so training can also fail after a while.",
-	Cures: []cause.Cure{
-		{Fix: "lower_batch_size", If: func(c *ledger.Case) bool {
-			return !c.Near("batch = 64, subdivisions = 64", "batch = 32, subdivisions = 32", "batch = 1, subdivisions = 1")
-		}, Title: "Double subdivisions in the .cfg file", Told: "In `[net]` set `subdivisions` to twice its value, at most `batch`. Leave `batch` as it is.", Cost: "Slower; the same result"},
-		{Fix: "lower_resolution", Title: "Lower the network size", Kind: "config", Text: "[net]\nwidth=416\nheight=416   # multiples of 32; random=0 in each [yolo] section", Cost: "May miss small objects"},
-		look,
-	},
-	Sources: []string{"darknet/README.md", "darknet/src/detector.c"},
-}}
 
 // serverJava: a server whose heap a variable sets, in a container as a rule.
 func serverJava(c *ledger.Case) bool { return c.Says("elasticsearch", "docker") }

@@ -1,6 +1,8 @@
 package calls
 
 import (
+	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/oomdoc/oomdoc/fit"
@@ -44,6 +46,34 @@ func oneInRAM(c *ledger.Case) bool {
 	return c.Backend == "cpu" && len(s) == 4 && s[0] == 1 && s[1] >= 16 && min(s[2], s[3]) >= 16
 }
 
+// ownShare is what the reader's own lines allow TensorFlow of the card, as they are
+// written: a share of it, or MB.
+var ownShare = regexp.MustCompile(`(?:per_process_)?gpu_memory_fraction\s*[=:]\s*(0?\.\d{1,3})|\bmemory_limit\s*=\s*(\d{2,6})\b`)
+
+// shareFigures say it; a share of 0.8 or more leaves little to gain.
+func shareFigures(c *ledger.Case) map[string]string {
+	lines := make([]string, 0, len(c.Facts.Talk)+len(c.Facts.Code))
+	for _, word := range c.Facts.Talk {
+		lines = append(lines, word.Text)
+	}
+	for _, frame := range c.Facts.Code {
+		lines = append(lines, frame.Source)
+	}
+	for _, line := range lines {
+		m := ownShare.FindStringSubmatch(line)
+		if m == nil || strings.HasPrefix(strings.TrimSpace(line), "#") {
+			continue
+		}
+		if n, err := strconv.ParseFloat(m[1], 64); err == nil && n < 0.8 {
+			return map[string]string{"share": strconv.Itoa(int(n*100+0.5)) + " % of the card", "setting": strings.TrimSpace(m[0])}
+		}
+		if m[2] != "" {
+			return map[string]string{"share": m[2] + " MB", "setting": strings.TrimSpace(m[0])}
+		}
+	}
+	return map[string]string{"share": "", "setting": ""}
+}
+
 // onTegra: TensorFlow started on a board whose GPU shares the RAM, with next to
 // nothing of it.
 func onTegra(c *ledger.Case) bool {
@@ -73,6 +103,17 @@ var TensorFlowFirst = []cause.Card{
 			{Fix: "limit_framework_preallocation", Title: "Or set a fixed size yourself", Told: "In MB, before anything uses the card:", Kind: "python", Text: "gpu = tf.config.list_physical_devices(\"GPU\")[0]\ntf.config.set_logical_device_configuration(gpu, [tf.config.LogicalDeviceConfiguration(memory_limit=8192)])", Cost: "none"},
 		},
 		Sources: []string{"xla/stream_executor/rocm/rocm_driver.cc", "tensorflow/core/common_runtime/gpu/gpu_device.cc", "https://www.tensorflow.org/guide/gpu"},
+	},
+	{
+		ID: "tensorflow/own-share", Kinds: []fact.Kind{fact.TFAlloc}, Said: []string{"gpu_memory_fraction", "memory_limit="}, If: func(c *ledger.Case) bool { return c.Backend != "cpu" && shareFigures(c)["share"] != "" }, Figures: shareFigures,
+		Cause: cause.BudgetMisconfigured, Weight: cause.Strong, Headline: "ran out of the {share} that the code allows it",
+		Means: "`{setting}` in your code caps what TensorFlow takes, however much of the card is free. {asked} more did not fit under that.",
+		Cures: []cause.Cure{
+			{Fix: "raise_memory_limit", Title: "Raise or remove that limit", Told: "A share of 0.9 leaves room for driver and desktop. Or let it grow: `gpu_options.allow_growth = True`, in TensorFlow 2 `tf.config.experimental.set_memory_growth(gpu, True)`.", Cost: "less for other programs on the card"},
+			{Fix: "lower_batch_size", Title: "If others need the rest: halve the batch size", Told: "Use the script's own option, `batch_size=` in `fit`, or `.batch(...)`.", Cost: "slower"},
+			{Fix: "lower_resolution", Title: "Or use smaller images or shorter sequences", Told: "Half the width and height is a quarter of the activations.", Cost: "detail"},
+		},
+		Sources: []string{"tensorflow/core/protobuf/config.proto", "https://www.tensorflow.org/guide/gpu"},
 	},
 	{
 		ID: "tensorflow/whole-card", Kinds: []fact.Kind{fact.TFStart}, If: wholeCard,
