@@ -154,7 +154,7 @@ var figureCards = []cause.Card{
 		ID: "pytorch/large-piece", Kinds: cures.Allocators, If: when.All(onOneCard, when.Any(cures.QuarterOfCard, halfOfCard), when.Not(ledger.Roomy)), Among: ownDoing,
 		Headline: "ran out of memory: one tensor of {asked} did not fit beside {mine}",
 		Means:    "A single tensor of {asked} is {asked%} of the card. Probably one operation over the whole input made it{beside}: attention scores, logits of a long text, a large image or volume, a whole recording, or all pairs.[[ With what was there it comes to {together}, more than the card has.]]",
-		Later:    cures.Kept, Cures: cures.LineFirst(cures.LessInput, closeFirst, onlyIf(when.All(cures.NoScores.If, when.Not(ledger.Before2020)), cures.NoScores), cures.CheaperTraining, halfThere, cures.FindShape, cures.SmallerModel), Figures: beside,
+		Later:    cures.Kept, Cures: cures.LineFirst(cures.AtMilestone, cures.LessInput, closeFirst, onlyIf(when.All(cures.NoScores.If, when.Not(ledger.Before2020)), cures.NoScores), cures.CheaperTraining, halfThere, cures.FindShape, cures.SmallerModel), Figures: beside,
 		Sources: []string{allocatorSource, memoryFAQ},
 	},
 }
