@@ -1,7 +1,7 @@
 package torch
 
 import (
-	"slices"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -95,7 +95,7 @@ func parseSteps(l *text.Log, hits []text.Hit, f *fact.Facts) {
 			}
 		}
 		n, ok := countedStep(after)
-		if !ok || limits(l.Squeezed()[max(h.At-longestLimit, 0):h.At]) {
+		if !ok || ofOption.MatchString(l.Squeezed()[max(h.At-8, 0):h.At]) {
 			continue
 		}
 		if rises[h.Word]++; n <= last[h.Word] {
@@ -109,15 +109,9 @@ func parseSteps(l *text.Log, hits []text.Hit, f *fact.Facts) {
 	}
 }
 
-// limits reports that what stands before "step" or "iter" makes an option of it,
-// one that says how many there are or how often something is done:
-// "--max_iter 10000", "save_step: 500".
-func limits(before string) bool {
-	before = strings.TrimRight(before, "_-")
-	return slices.ContainsFunc([]string{"max", "num", "total", "warmup", "save", "eval", "val", "log", "print", "per", "every", "decay"}, func(word string) bool { return strings.HasSuffix(before, word) })
-}
-
-const longestLimit = 8
+// ofOption ends before "step" in an option that says how many there are or how
+// often something is done: "--max_iter 10000", "save_step: 500".
+var ofOption = regexp.MustCompile(`(?:max|num|total|warmup|save|eval|val|log|print|per|every|decay)[_-]?$`)
 
 // barWidth is how much of a progress bar stands between its count and its end.
 const barWidth = 60
