@@ -183,7 +183,7 @@ var fullCards = []cause.Card{
 		Figures: cures.Scene, Sources: []string{allocatorSource, "pytorch/torch/distributed/elastic/multiprocessing/api.py", "https://github.com/NVIDIA/k8s-device-plugin#shared-access-to-gpus"},
 	},
 	{
-		ID: "pytorch/rank-full", Kinds: cures.Allocators, Among: append([]string{cause.LeakedProcess}, ownDoing...), If: when.All(onOneCard, cures.Ranked, when.Not(ledger.Roomy), func(c *ledger.Case) bool { return c.Others.Bytes > units.GiB }),
+		ID: "pytorch/rank-full", Kinds: cures.Allocators, Among: append([]string{cause.LeakedProcess}, ownDoing...), If: when.All(onOneCard, cures.Ranked, when.Not(ledger.Roomy), func(c *ledger.Case) bool { return c.Others.Bytes > 2*units.GiB }),
 		Headline: "ran out of memory: {others} of its GPU is outside this rank",
 		Means:    "This rank holds {mine} of {total}. CUDA itself and NCCL take about 0.5 to 1.5 GiB of the rest. What is beyond that is another program, an earlier run, or another rank on the wrong GPU (`cuda` without a number means GPU 0).",
 		Cures: []cause.Cure{

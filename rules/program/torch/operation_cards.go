@@ -184,7 +184,7 @@ func operationCard(id operation.ID, where, means string, list ...cause.Cure) cau
 
 // evaluateFreely is for an evaluation that nothing shows to be free of gradients.
 var evaluateFreely = cause.Cure{
-	Fix: "inference_mode", If: cures.UnfreedEvaluation, Title: "Turn gradients off in the evaluation, and use a smaller batch there", Cost: "none",
+	Fix: "inference_mode", If: when.All(cures.UnfreedEvaluation, when.Not(neverFitting)), Title: "Turn gradients off in the evaluation, and use a smaller batch there", Cost: "none",
 	Told: "Without `torch.no_grad()` each pass stores activations as in training; `model.eval()` does not change that. If it is there already, lower the `batch_size` of the evaluation loader.",
 	Kind: "python", Text: "with torch.no_grad():   # around the loop of the evaluation\n    ...",
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 )
 
@@ -80,4 +81,10 @@ func UnfreedEvaluation(c *ledger.Case) bool {
 		}
 	}
 	return found && !Freed(c)
+}
+
+// SmallerEvaluation is for an evaluation that does not fit beside a training.
+var SmallerEvaluation = cause.Cure{
+	Fix: "lower_batch_size", If: Evaluating, Title: "Use a smaller batch or smaller inputs in the evaluation", Cost: "a little time",
+	Told: "It failed in an evaluation, whose loader usually has a `batch_size` of its own: try 1, under `torch.no_grad()`. In a training, `del` the last step's output and loss before it.",
 }

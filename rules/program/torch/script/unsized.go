@@ -21,6 +21,9 @@ import (
 func use(c *ledger.Case) string {
 	found, network := "", false
 	for _, f := range ledger.Trace(c) {
+		if strings.HasSuffix(f.File, "nn/parallel/distributed.py") {
+			return "" // DDP is for training
+		}
 		network = network || f.Function == "forward" || f.Function == "__call__"
 		if !f.Own {
 			continue
