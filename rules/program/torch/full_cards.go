@@ -99,7 +99,8 @@ var fullCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: evaluateFreely.Fix, If: cures.UnfreedEvaluation, Title: "Turn gradients off in the evaluation", Cost: "none", Kind: evaluateFreely.Kind, Text: evaluateFreely.Text},
 			{Fix: "lower_batch_size", Title: "Use a smaller batch or smaller inputs in the evaluation", Cost: "a little time", Told: "Give the evaluation loader its own `batch_size`, such as 1. Scale down or crop large samples as in training."},
-			{Fix: "detach_accumulated", Title: "Free the last training step, and store results in RAM", Cost: "none", Kind: "python", Text: "del out, loss   # before the evaluation\npreds.append(pred.cpu())   # in it"},
+			{Fix: "detach_accumulated", If: cures.Uses, Title: "Store results in RAM", Cost: "none", Kind: "python", Text: "preds.append(pred.cpu())"},
+			{Fix: "detach_accumulated", If: when.Not(cures.Uses), Title: "Free the last training step, and store results in RAM", Cost: "none", Kind: "python", Text: "del out, loss   # before the evaluation\npreds.append(pred.cpu())   # in it"},
 		},
 		Sources: []string{memoryFAQ, "https://pytorch.org/docs/stable/notes/autograd.html#locally-disabling-gradient-computation"},
 	},

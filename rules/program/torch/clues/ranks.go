@@ -11,7 +11,7 @@ import (
 )
 
 // linesOfRanks are those within which the ranks of one job fail.
-const linesOfRanks = 400
+const linesOfRanks = 150
 
 // Interleaved: two processes wrote their tracebacks at once, so that the line of
 // the script which both began with stands there twice before the first message.
@@ -37,10 +37,12 @@ func severalRanks(c *ledger.Case) bool {
 	return c.Signal("distributed") != nil || strings.HasPrefix(c.Failure.Source, "rank") || Interleaved(c)
 }
 
-// alike are the failures of the same kind near this one.
+// alike are the failures of the same kind near this one that another process wrote:
+// a message may stand there twice.
 func alike(c *ledger.Case) (out []fact.Failure) {
 	for _, x := range c.Facts.Failures {
-		if x.Kind == c.Failure.Kind && x.Line != c.Failure.Line && max(x.Line-c.Failure.Line, c.Failure.Line-x.Line) < linesOfRanks && x.Figures.Device != nil {
+		again := x.Source == c.Failure.Source && (x.Source != "" || x.Message == c.Failure.Message)
+		if x.Kind == c.Failure.Kind && x.Line != c.Failure.Line && !again && max(x.Line-c.Failure.Line, c.Failure.Line-x.Line) < linesOfRanks && x.Figures.Device != nil {
 			out = append(out, x)
 		}
 	}

@@ -74,7 +74,7 @@ func UnfreedEvaluation(c *ledger.Case) bool {
 		switch {
 		case slices.ContainsFunc([]string{"update", "learn", "optimi"}, begins):
 			return false // a part of training is called so
-		case f.Own && (PassesValidation(f.Source) || Measures(f) && !begins("predict")):
+		case f.Own && (PassesValidation(f.Source) || Measures(f) && containsAny(f.Function, "val", "test")): // predict and generate are no loops over a set
 			found = true
 		case begins("train"), begins("fit"), strings.Contains(f.Source, ".backward("):
 			found = false

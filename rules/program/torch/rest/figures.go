@@ -227,7 +227,7 @@ func contextFigures(c *ledger.Case) map[string]string {
 	if n := ledger.GPU(c); n > 0 {
 		figures["gpu"] = strconv.Itoa(n)
 	}
-	if c.Shortfall.Has() && sum > 0 {
+	if c.Shortfall.Has() && c.Shortfall.Bytes > 0 && sum > 0 {
 		figures["decides"] = "Without them the missing " + c.Shortfall.String() + " would have been there."
 		if sum < c.Shortfall.Bytes {
 			figures["decides"] = "They are a part of the missing " + c.Shortfall.String() + ", not all of it."
