@@ -1,6 +1,7 @@
 package torch
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -94,7 +95,7 @@ func parseSteps(l *text.Log, hits []text.Hit, f *fact.Facts) {
 			}
 		}
 		n, ok := countedStep(after)
-		if !ok {
+		if !ok || ofOption.MatchString(l.Squeezed()[max(h.At-8, 0):h.At]) {
 			continue
 		}
 		if rises[h.Word]++; n <= last[h.Word] {
@@ -107,6 +108,10 @@ func parseSteps(l *text.Log, hits []text.Hit, f *fact.Facts) {
 		}
 	}
 }
+
+// ofOption ends before "step" in an option that says how many there are or how
+// often something is done: "--max_iter 10000", "save_step: 500".
+var ofOption = regexp.MustCompile(`(?:max|num|total|warmup|save|eval|val|log|print|per|every|decay)[_-]?$`)
 
 // barWidth is how much of a progress bar stands between its count and its end.
 const barWidth = 60

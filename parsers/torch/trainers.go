@@ -13,22 +13,18 @@ var Trainers = text.Parser{Name: "trainers", Explains: map[fact.Kind]int{fact.To
 
 // The code that prints them has braces where a function's name stands.
 var trainerFailures = []text.Wording{
-	text.On("Attempting to copy inputs", text.FailsIf(fact.Failure{Kind: fact.TorchRetry, Framework: "pytorch", Backend: "cuda", Wrapper: true}, 0, 260, text.NewPattern(
-		`^attemptingtocopyinputs(?:of[^{}]{3,160})?to(?:cpu|fp16)duetocudaoom`))),
+	text.On("Attempting to copy inputs", text.FailsIf(fact.Failure{Kind: fact.TorchRetry, Framework: "pytorch", Backend: "cuda", Wrapper: true}, 0, 260, text.NewPattern(`^attemptingtocopyinputs(?:of[^{}]{3,160})?to(?:cpu|fp16)duetocudaoom`))),
 }
 
 var trainerLines = slices.Concat(
 	[]text.Wording{
 		text.On("Max memory:", unslothCard),
-		text.On("Gradient Accumulation steps", text.States(0, 50, text.NewPattern(
-			`gradientaccumulationsteps[=:](?<set_gradient_accumulation_steps>\d{1,5})`))),
-		text.On("per_device_train_", text.States(0, 50, text.NewPattern(
-			`^per_device_train_batch_size['"]?[=:](?<set_per_device_train_batch_size>\d{1,5})`))),
+		text.On("Gradient Accumulation steps", text.States(0, 50, text.NewPattern(`gradientaccumulationsteps[=:](?<set_gradient_accumulation_steps>\d{1,5})`))),
+		text.On("per_device_train_", text.States(0, 50, text.NewPattern(`^per_device_train_batch_size['"]?[=:](?<set_per_device_train_batch_size>\d{1,5})`))),
 		text.On("Batch size", text.States(12, 30, text.NewPattern(`(?<!total|effective|effective\)|global)batchsize(?:perdevice)?[:=](?<set_batch_size>\d{1,5})(?!\d|\.)`))),
 		text.On("shape = (", text.States(0, 60, printedShape)), text.On("shape: (", text.States(0, 60, printedShape)), // print(x.shape) in a script
 		text.On("Number of points at", text.States(0, 60, text.NewPattern(`^numberofpointsatinitiali[sz]ation:(?<points>\d{2,9})`))), // Gaussian Splatting
-		text.On("max_memory={0:", text.States(0, 60, text.NewPattern(
-			`max_memory=\{0:['"]?(?<set_max_memory_0>\d{1,4})gi?b['"]?,1:['"]?(?<set_max_memory_1>\d{1,4})gi?b`))),
+		text.On("max_memory={0:", text.States(0, 60, text.NewPattern(`max_memory=\{0:['"]?(?<set_max_memory_0>\d{1,4})gi?b['"]?,1:['"]?(?<set_max_memory_1>\d{1,4})gi?b`))),
 	},
 	text.OnAny(text.States(0, 90, text.NewPattern(`batchsizeperdevice(?:/[^:]{0,40})?[=:](?<set_per_device_train_batch_size>\d{1,5})`)),
 		"Batch size per device", "Instantaneous batch size per device", "batch size per device /"),
@@ -36,7 +32,7 @@ var trainerLines = slices.Concat(
 		"max_seq_length=", "cutoff_len", "sequence_len:"),
 	text.OnAny(text.States(0, 60, text.NewPattern(`^(?:killingsubprocess|local_rank:\d{1,3}(?:\)exitcode:-?\d{1,3})?\(pid:|sendingprocess)(?<rank_pid>\d{2,7})`)),
 		"Killing subprocess", "local_rank:", "Sending process"),
-	text.OnAny(text.Signals("distributed"), "torch.distributed.elastic", "distributed init (rank"),
+	text.OnAny(text.Signals("distributed"), "torch.distributed.elastic", "distributed init (rank", "--local_rank=1", "--local_rank=2", "--local_rank=3", "[rank1]:", "nproc_per_node=2", "nproc_per_node=4", "nproc_per_node=8", "nproc_per_node 2", "nproc_per_node 4", "nproc_per_node 8", "--multi_gpu"),
 )
 
 var printedShape = text.NewPattern(`shape[=:]\((?<printed_shape>\d{2,12}),\d`)

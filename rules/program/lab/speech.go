@@ -20,7 +20,7 @@ var (
 	Icefall = program.Program{
 		Name: "icefall", Shown: "icefall", Work: "audio", Edits: "flags", Language: "python",
 		Sources: program.Sources{"icefall/egs/librispeech/ASR/zipformer/train.py": "--use-bf16 --use-fp16 --prune-range --world-size --max-duration remove_short_and_long_utt", "icefall/egs/librispeech/ASR/tdnn_lstm_ctc/asr_datamodule.py": "--max-duration --num-buckets --num-workers", "icefall/egs/librispeech/ASR/zipformer/decode.py": "--beam-size --decoding-method --max-states"},
-		Proofs:  []string{"icefall/", "Your GPU ran out of memory with the current max_duration", "see if any of the batches in epoch 1 would cause OOM", "pruned_transducer_stateless", "-packages/k2/", "This OOM is not an error. You can ignore it"},
+		Proofs:  []string{"icefall/", "Your GPU ran out of memory with the current max_duration", "see if any of the batches in epoch 1 would cause OOM", "pruned_transducer_stateless", "], tot_loss[loss=", "-packages/k2/", "This OOM is not an error. You can ignore it"},
 		Steps: spelling{
 			"lower_batch_size":  durations,
 			"lower_context":     kit.ByPhase(step.Step{Kind: "text", Text: "In train.py, `remove_short_and_long_utt`: set `c.duration > 15.0` instead of 20.0 to leave longer utterances out."}, step.Step{Kind: "text", Text: "Cut long recordings at pauses before decoding."}),

@@ -76,7 +76,7 @@ var fullCards = []cause.Card{
 		Means:    "This program held {mine} of {total} while the model was still being loaded. The {asked} that failed was only the next piece.",
 		Not:      "A smaller batch or a shorter input: the model was still being loaded.",
 		Cures: []cause.Cure{
-			cures.TooSmall,
+			cures.TooSmall, cures.ShareLoad,
 			{Fix: "balance_split", If: readsToCard, Title: "Load the checkpoint to the CPU first", Cost: "free", Told: "Otherwise the GPU holds the weights twice for a moment:", Kind: "python", Text: "checkpoint = torch.load(path, map_location=\"cpu\")   # path: as in your call\nmodel.load_state_dict(checkpoint)\ndel checkpoint"},
 			{Fix: "cpu_offload", If: when.All(cures.NarrowAlready, when.Not(pipelined)), Title: "Keep part of the model in system memory (RAM)", Cost: "slower", Told: "Turn on the program's option for block swap, offloading or low VRAM (transformers: `device_map=\"auto\"`; diffusers: `pipe.enable_model_cpu_offload()`). The weights are already in 16 bit or less."},
 			{Fix: "cpu_offload", If: pipelined, Title: "Keep one model of the pipeline on the card at a time", Cost: "slower", Told: "Use this instead of `.to(\"cuda\")`. If it is still too much: `enable_sequential_cpu_offload()`, which is much slower. In a ready-made program: its offloading or low VRAM option.", Kind: "python", Text: "pipe.enable_model_cpu_offload()   # diffusers; pipe: your pipeline, loaded with torch_dtype=torch.bfloat16"},
@@ -92,14 +92,15 @@ var fullCards = []cause.Card{
 		Sources: []string{allocatorSource, memoryFAQ},
 	},
 	{
-		ID: "pytorch/evaluation", Kinds: cures.Allocators, If: when.All(onOneCard, evaluating, when.Not(when.Any(ledger.Crowded, ledger.Roomy, slackWouldDo))), Among: append([]string{cause.RetainedMemory}, ownDoing...),
+		ID: "pytorch/evaluation", Kinds: cures.Allocators, If: when.All(onOneCard, cures.UnfreedEvaluation, when.Not(when.Any(ledger.Crowded, ledger.Roomy, slackWouldDo))), Among: append([]string{cause.RetainedMemory}, ownDoing...),
 		Headline: "ran out of memory in the evaluation",
 		Means:    "It failed in an evaluation function, and the traceback shows no `torch.no_grad()`. Without it, every forward pass stores activations as in training. Evaluation batches and images are often larger, too.",
 		Not:      "`model.eval()` alone: it changes dropout and batch norm, not memory.[[ Allocator settings: at most {slack} to gain.]]",
 		Cures: []cause.Cure{
-			{Fix: evaluateFreely.Fix, If: evaluating, Title: "Turn gradients off in the evaluation", Cost: "none", Kind: evaluateFreely.Kind, Text: evaluateFreely.Text},
+			{Fix: evaluateFreely.Fix, If: cures.UnfreedEvaluation, Title: "Turn gradients off in the evaluation", Cost: "none", Kind: evaluateFreely.Kind, Text: evaluateFreely.Text},
 			{Fix: "lower_batch_size", Title: "Use a smaller batch or smaller inputs in the evaluation", Cost: "a little time", Told: "Give the evaluation loader its own `batch_size`, such as 1. Scale down or crop large samples as in training."},
-			{Fix: "detach_accumulated", Title: "Free the last training step, and store results in RAM", Cost: "none", Kind: "python", Text: "del out, loss   # before the evaluation\npreds.append(pred.cpu())   # in it"},
+			{Fix: "detach_accumulated", If: cures.Uses, Title: "Store results in RAM", Cost: "none", Kind: "python", Text: "preds.append(pred.cpu())"},
+			{Fix: "detach_accumulated", If: when.Not(cures.Uses), Title: "Free the last training step, and store results in RAM", Cost: "none", Kind: "python", Text: "del out, loss   # before the evaluation\npreds.append(pred.cpu())   # in it"},
 		},
 		Sources: []string{memoryFAQ, "https://pytorch.org/docs/stable/notes/autograd.html#locally-disabling-gradient-computation"},
 	},
@@ -109,26 +110,23 @@ var fullCards = []cause.Card{
 		Means:    "Earlier steps went well, so the model and a usual step fit. Either memory climbs because tensors are kept from step to step, or this step was larger than the others: a long sample, a large image, an evaluation.[[ {grown} of the card is outside this program; that may have grown.]]",
 		Not:      "A smaller batch alone, if it is a leak: it only fails later.",
 		Cures: []cause.Cure{
-			boundAndWatch, keepIfClimbs,
+			cures.AtMilestone, cures.AfterEpoch, boundAndWatch, keepIfClimbs,
 			{Fix: "expandable_segments", If: when.Not(cures.SplitEra), Title: "If sizes vary: turn on expandable segments", Cost: "none as a rule"},
 			fromCheckpoint,
 		},
-		Figures: func(c *ledger.Case) map[string]string {
-			if c.Others.Bytes < units.GiB {
-				return map[string]string{"grown": ""}
-			}
-			return map[string]string{"grown": c.Others.String()}
-		},
+		Figures: cures.LateFigures,
 		Sources: []string{memoryFAQ, allocatorSource},
 	},
 	{
 		ID: "pytorch/forward", Kinds: cures.Allocators, If: when.All(onOneCard, ownCard, throughLayers, when.Not(when.Any(cures.Loading, cures.LateStep, rest.OtherLibrary, inApp))), Among: ownDoing,
 		Headline: "ran out of memory in the model's forward pass[[: this program fills the {whole} card by itself]]",
 		Means:    "[[{stands} ]]The model itself is on the GPU, but the activations of this batch do not fit beside it. They grow with the batch size and the size of each sample. With gradients on, those of all layers stay until the backward pass.",
-		Not:      "{settings}.[[ {in_use}.]]",
+		Not:      "{settings}.[[ {in_use}.]][[ {each}]]",
 		Later:    cures.Kept, Cures: cures.LineFirst([]cause.Cure{
 			evaluateFreely,
-			{Fix: "inference_mode", If: func(c *ledger.Case) bool { return !c.Training() && c.Phase == "inference" && !evaluating(c) }, Title: "Turn gradients off: nothing is trained here", Cost: "none", Told: "This is often enough. If it is there already, run one input at a time, and a smaller one.", Kind: "python", Text: "with torch.no_grad():\n    output = model(x)   # as in your call"},
+			{Fix: "inference_mode", If: func(c *ledger.Case) bool {
+				return !c.Training() && c.Phase == "inference" && !cures.UnfreedEvaluation(c)
+			}, Title: "Turn gradients off: nothing is trained here", Cost: "none", Told: "This is often enough. If it is there already, run one input at a time, and a smaller one.", Kind: "python", Text: "with torch.no_grad():\n    output = model(x)   # as in your call"},
 			loosePieces, looseBefore, cures.HalveStep, cures.LessToo, cures.HalveOld, cures.LastLayer, cures.CheaperTraining, cures.LooseToo, halfForward, cures.ShareOut, cures.LighterOptimizer, cures.BiggerCard,
 		}...), Figures: through,
 		Sources: []string{allocatorSource, memoryFAQ},
@@ -137,7 +135,7 @@ var fullCards = []cause.Card{
 		ID: "pytorch/full-in-training", Kinds: cures.Allocators, If: when.All(full, training), Among: ownDoing,
 		Headline: "ran out of memory in training[[: this program fills the {whole} card by itself]]",
 		Means:    "One training step does not fit. It needs weights, gradients, optimizer state and the activations of every layer. Only the activations shrink with batch size, sequence length or image size.",
-		Not:      "{settings}.[[ {in_use}.]]",
+		Not:      "{settings}.[[ {in_use}.]][[ {each}]]",
 		Later:    cures.Kept, Cures: cures.LineFirst(cures.TooSmall, loosePieces, looseBefore, cures.HalveStep, cures.HalveOld, closeFirst, cures.LastLayer, cures.CheaperTraining, cures.LooseToo, cures.ShareOut, cures.LighterOptimizer, cures.BiggerCard), Figures: cures.Scene,
 		Sources: []string{allocatorSource, memoryFAQ},
 	},
@@ -186,7 +184,7 @@ var fullCards = []cause.Card{
 		Figures: cures.Scene, Sources: []string{allocatorSource, "pytorch/torch/distributed/elastic/multiprocessing/api.py", "https://github.com/NVIDIA/k8s-device-plugin#shared-access-to-gpus"},
 	},
 	{
-		ID: "pytorch/rank-full", Kinds: cures.Allocators, Among: append([]string{cause.LeakedProcess}, ownDoing...), If: when.All(onOneCard, cures.Ranked, when.Not(ledger.Roomy), func(c *ledger.Case) bool { return c.Others.Bytes > units.GiB }),
+		ID: "pytorch/rank-full", Kinds: cures.Allocators, Among: append([]string{cause.LeakedProcess}, ownDoing...), If: when.All(onOneCard, cures.Ranked, when.Not(ledger.Roomy), func(c *ledger.Case) bool { return c.Others.Bytes > 2*units.GiB }),
 		Headline: "ran out of memory: {others} of its GPU is outside this rank",
 		Means:    "This rank holds {mine} of {total}. CUDA itself and NCCL take about 0.5 to 1.5 GiB of the rest. What is beyond that is another program, an earlier run, or another rank on the wrong GPU (`cuda` without a number means GPU 0).",
 		Cures: []cause.Cure{

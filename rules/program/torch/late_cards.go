@@ -21,7 +21,7 @@ var lateCards = []cause.Card{
 		If: when.All(ownCard, when.Not(cures.LateStep), func(c *ledger.Case) bool { return ledger.FailedAt(c, "backward") != nil }), Cause: cause.BatchTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory in the backward pass",
 		Means:    "[[{second} ]]The forward pass fitted. The backward pass adds gradients to the stored activations, usually the peak of a training step. Often a slightly smaller batch or input is enough. If batch size 1 fails too, the model is too large: full training with Adam takes about 16 bytes per parameter, a LoRA about 2.",
-		Not:      "`empty_cache()` in the loop: it frees only what no tensor uses.",
+		Not:      "`empty_cache()` in the loop: it frees only what no tensor uses.[[ {each}]]",
 		Later:    cures.Kept, Figures: secondStep, Cures: []cause.Cure{loosePieces, looseBefore, cures.HalveStep, cures.HalveOld, keepSecond, cures.CheaperTraining, cures.LooseToo, cures.LighterOptimizer, cures.BiggerCard},
 		Sources: []string{"pytorch/torch/autograd/__init__.py", "https://pytorch.org/docs/stable/checkpoint.html"},
 	},
@@ -30,7 +30,7 @@ var lateCards = []cause.Card{
 		Cause: cause.RetainedMemory, Weight: cause.Strong, Headline: "ran out of GPU memory after many steps that went well",
 		Means: "Earlier steps went well. So memory grows with the steps (stored losses or results, a replay buffer), or one sample was larger than the others, or another program started on the GPU meanwhile.[[ {outside}]]",
 		Not:   "`empty_cache()`: it frees only what no tensor uses.",
-		Cures: []cause.Cure{boundFirst, onlyIf(when.Not(countless), keepNumbers), boundLargest, keptOld, cures.EndListed, cures.LookFirst, fromCheckpoint}, Figures: lateFigures,
+		Cures: []cause.Cure{cures.AtMilestone, boundFirst, onlyIf(when.Not(countless), keepNumbers), boundLargest, keptOld, cures.EndListed, cures.LookFirst, fromCheckpoint}, Figures: lateFigures,
 		Sources: []string{memoryFAQ, "pytorch/c10/cuda/CUDAException.cpp"},
 	},
 	{

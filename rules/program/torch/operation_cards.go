@@ -43,7 +43,7 @@ var (
 	// checkpointOpen is for a log that shows neither training nor use.
 	checkpointOpen = cause.Cure{
 		Fix: checkpointed.Fix, If: func(c *ledger.Case) bool {
-			return !c.Training() && c.Phase == "unknown" && !evaluating(c) && !neverFitting(c)
+			return !c.Training() && c.Phase == "unknown" && !cures.UnfreedEvaluation(c) && !neverFitting(c)
 		}, Title: "If you train: turn on gradient checkpointing", Cost: checkpointed.Cost, Told: checkpointed.Told,
 	}
 	halfWeights = cause.Cure{
@@ -57,12 +57,12 @@ var (
 	}
 	// noGraph is for a step of a program that may only use its model.
 	noGraph = cause.Cure{
-		Fix: "inference_mode", If: when.Not(when.Any((*ledger.Case).Training, evaluating, cures.Freed)), Title: "If nothing is trained: turn gradients off", Cost: "none",
+		Fix: "inference_mode", If: when.Not(when.Any((*ledger.Case).Training, cures.UnfreedEvaluation, cures.Freed)), Title: "If nothing is trained: turn gradients off", Cost: "none",
 		Told: "Otherwise every layer's activations are kept.", Kind: "python", Text: "with torch.no_grad():\n    output = model(x)   # as in your call",
 	}
 	// detachedState is for sequences that are passed in parts.
 	detachedState = cause.Cure{
-		Fix: "detach_accumulated", If: when.Not(evaluating), Title: "If you train on long sequences: cut them, and detach the state", Cost: "no gradient across the cuts",
+		Fix: "detach_accumulated", If: when.Not(cures.UnfreedEvaluation), Title: "If you train on long sequences: cut them, and detach the state", Cost: "no gradient across the cuts",
 		Told: "Pass each sequence in chunks, and call `h = h.detach()` between them (LSTM: on both states).",
 	}
 	inPieces = cause.Cure{
@@ -92,7 +92,9 @@ var operationCards = []cause.Card{
 		smallerPicture, fewerPixels, cures.LargeModel, halfBits, shapesOfHuge, checkpointed, halfWeights, checkpointOpen),
 	operationCard("upsampling", "in an upsampling or resampling step",
 		"The output has the target size for all channels at once. Twice the width and height takes four times the memory.",
-		cause.Cure{Fix: "cpu_offload", If: func(c *ledger.Case) bool { return !c.Training() && (evaluating(c) || c.Phase == "inference") }, Title: "Upsample only the final map, or on the CPU", Cost: "hardly slower", Told: "For class scores, take `.argmax(1)` first and upsample that one map (`mode=\"nearest\"`). Or do it in RAM: `F.interpolate(x.cpu(), ...)`."},
+		cause.Cure{Fix: "cpu_offload", If: func(c *ledger.Case) bool {
+			return !c.Training() && (cures.UnfreedEvaluation(c) || c.Phase == "inference")
+		}, Title: "Upsample only the final map, or on the CPU", Cost: "hardly slower", Told: "For class scores, take `.argmax(1)` first and upsample that one map (`mode=\"nearest\"`). Or do it in RAM: `F.interpolate(x.cpu(), ...)`."},
 		smallerPicture, fewerPixels, halfBits, shapesOfHuge, checkpointed, halfWeights, checkpointOpen),
 	operationCard("pointwise", "in an activation or normalisation layer",
 		"The output of such a layer is as large as its input, and training stores it for every layer.[[ {decide}]][[ {recording}]]",
@@ -174,37 +176,21 @@ func operationCard(id operation.ID, where, means string, list ...cause.Cure) cau
 		If:       when.All(onOneCard, ownCard, operation.Is(id), when.Not(when.Any(cures.Loading, rest.OtherLibrary, ledger.AbsurdSize, cures.LateStep, inApp))),
 		Headline: "ran out of memory " + where,
 		Means:    means,
-		Not:      "{settings}.",
-		Later:    cures.Kept, Cures: slices.Concat(cures.LineCures(id), []cause.Cure{evaluateFreely}, list), Figures: recording,
+		Not:      "{settings}.[[ {each}]]",
+		Later:    cures.Kept, Cures: slices.Concat(cures.LineCures(id), []cause.Cure{evaluateFreely, onlyIf(when.All(cures.AtMilestone.If, when.Not(cures.UnfreedEvaluation)), cures.AtMilestone)}, list), Figures: recording,
 		Sources: []string{allocatorSource, memoryFAQ},
 	}
 }
 
 // evaluateFreely is for an evaluation that nothing shows to be free of gradients.
 var evaluateFreely = cause.Cure{
-	Fix: "inference_mode", If: evaluating, Title: "Turn gradients off in the evaluation, and use a smaller batch there", Cost: "none",
+	Fix: "inference_mode", If: when.All(cures.UnfreedEvaluation, when.Not(neverFitting)), Title: "Turn gradients off in the evaluation, and use a smaller batch there", Cost: "none",
 	Told: "Without `torch.no_grad()` each pass stores activations as in training; `model.eval()` does not change that. If it is there already, lower the `batch_size` of the evaluation loader.",
 	Kind: "python", Text: "with torch.no_grad():   # around the loop of the evaluation\n    ...",
 }
 
 // manySamples: the log states a batch of several.
 func manySamples(c *ledger.Case) bool { return cures.Batch(c)["batch"] != "" }
-
-// evaluating: a function of the reader's own that evaluates is at work, and no
-// frame turns gradients off.
-func evaluating(c *ledger.Case) bool {
-	if cures.Freed(c) {
-		return false
-	}
-	found := cures.Validating(c)
-	for _, f := range ledger.Trace(c) {
-		if f.Own && slices.ContainsFunc([]string{"train", "update", "learn", "fit", "optimi"}, func(word string) bool { return strings.HasPrefix(f.Function, word) }) {
-			return false // a part of training is called so
-		}
-		found = found || f.Own && (cures.PassesValidation(f.Source) || slices.Contains([]string{"evaluate", "eval", "validate", "validation", "val", "valid", "test", "eval_epoch", "val_epoch", "test_epoch", "validate_epoch"}, f.Function))
-	}
-	return found
-}
 
 // recording is scene with what a function that works in place says of gradients.
 func recording(c *ledger.Case) map[string]string {

@@ -217,8 +217,8 @@ var placeCards = slices.Concat(ram.Cards, []cause.Card{
 // gradients.
 func validationCard(id string, kinds []fact.Kind, of string, weight cause.Level, among []string) cause.Card {
 	return cause.Card{
-		ID: id, Kinds: kinds, Phases: []string{"inference", "unknown", "training"}, Said: []string{"in validate", "in evaluate", "in validation", "in test_epoch", "in eval_epoch", "in val_epoch", "in valid_epoch"}, Unsaid: []string{"no_grad", "inference_mode", "grad_mode.py", "_contextlib.py", "transformers/trainer", "evaluation_loop", "lightning"},
-		If: ownCard, Cause: of, Weight: weight, Among: among,
+		ID: id, Kinds: kinds, Phases: []string{"inference", "unknown", "training"}, Unsaid: []string{"no_grad", "inference_mode", "grad_mode.py", "_contextlib.py", "transformers/trainer", "evaluation_loop", "lightning"},
+		If: when.All(ownCard, cures.UnfreedEvaluation), Cause: of, Weight: weight, Among: among,
 		Headline: "ran out of GPU memory in validation",
 		Means:    "It failed in validation, and the traceback shows no `torch.no_grad()`. Without it, every forward pass stores activations as in training, on top of what training still holds.",
 		Not:      "`model.eval()` alone: it changes dropout and batch norm, not memory.",
@@ -271,15 +271,18 @@ func ranksSeen(c *ledger.Case) int {
 	return len(pids)
 }
 
-// placedByMap: a model of transformers, which a device map puts somewhere.
-func placedByMap(c *ledger.Case) bool { return c.In("transformers") }
+// placedByMap: a model of transformers, which a device map puts somewhere, and no
+// line of the reader's own.
+func placedByMap(c *ledger.Case) bool { return c.In("transformers") && !cures.MovesModel(c) }
 
 // twins say what is beside this rank, and what that leaves idle.
 func twins(c *ledger.Case) map[string]string {
 	out := cures.Scene(c)
-	out["beside"], out["idle"] = "Other processes hold "+c.Others.String()+" of this GPU, most likely other ranks of this launch", ""
+	out["beside"], out["idle"] = clues.BesideRank(c), ""
 	if !ranksOnOneCard(c) {
 		out["beside"] = "This rank holds " + c.Mine.String() + ", and " + c.Others.String() + " more is in use, about what another rank with the same model takes. So probably both put their copy on GPU 0"
+	}
+	if !ranksOnOneCard(c) || clues.RankFailed(c) > 0 {
 		out["idle"] = "Then another GPU is idle."
 	}
 	return out

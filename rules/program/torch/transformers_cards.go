@@ -10,6 +10,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/fix"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
+	"github.com/oomdoc/oomdoc/rules/program/torch/ranks"
 	"github.com/oomdoc/oomdoc/rules/program/torch/rest"
 	"github.com/oomdoc/oomdoc/rules/program/torch/script"
 	"github.com/oomdoc/oomdoc/rules/program/torch/sized"
@@ -66,11 +67,11 @@ var loadingCards = []cause.Card{
 		Sources: []string{"transformers/src/transformers/modeling_utils.py", "accelerate/docs/source/concept_guides/big_model_inference.md"},
 	},
 	{
-		ID: "transformers/rank-loads", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"load"}, Figures: modelFigures,
+		ID: "transformers/rank-loads", Kinds: []fact.Kind{fact.TorchAlloc}, Phases: []string{"load"}, Figures: ranks.Unsharded(modelFigures),
 		If:    when.All(cures.Ranked, ledger.Allocator, when.Not(when.Any(ledger.Crowded, ranksOnOneCard, twinRanks, func(c *ledger.Case) bool { return c.Signal("second_model") != nil }))),
 		Cause: cause.ModelTooLarge, Weight: cause.Strong,
 		Headline: "ran out of memory while loading: each rank puts the whole model on its own card",
-		Means:    "The launcher starts one process per GPU, and each loads all weights before anything is sharded. So more GPUs do not help.[[ {model} needs {w16} per GPU at 16 bit, {w4} at 4 bit.]]",
+		Means:    "The launcher starts one process per GPU, and each loads all weights before anything is sharded, so more GPUs do not help.[[ {unsharded}]][[ {model} needs {w16} per GPU at 16 bit, {w4} at 4 bit.]]",
 		Not:      "A smaller batch: no sample was read. ZeRO stage 1 or 2: they keep all weights on every card.",
 		Cures: []cause.Cure{
 			{Fix: "shard_training", Title: "Shard the weights while they are loaded (ZeRO-3 or FSDP)", Told: "For full training. ZeRO-3: create the `TrainingArguments` with its file before `from_pretrained`. FSDP: in accelerate's config file:", Kind: "config", Text: "fsdp_config:\n  fsdp_auto_wrap_policy: TRANSFORMER_BASED_WRAP\n  fsdp_cpu_ram_efficient_loading: true\n  fsdp_sync_module_states: true", Cost: "Communication between the cards."},

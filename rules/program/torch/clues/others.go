@@ -54,7 +54,7 @@ func Pooled(c *ledger.Case) bool {
 // unlistedOthers: total - free - this process leaves more than a context.
 func unlistedOthers(c *ledger.Case) cause.Finding {
 	f := c.F()
-	if !ledger.Allocator(c) || !c.Others.Has() || ledger.Roomy(c) || len(f.OtherProcesses) > 0 && c.OurPID == 0 {
+	if !ledger.Allocator(c) || !c.Others.Has() || ledger.Roomy(c) || RankFailed(c) > 0 || len(f.OtherProcesses) > 0 && c.OurPID == 0 {
 		return cause.Nothing()
 	}
 	rest := c.Others.Bytes - ledger.DriverContext
@@ -140,14 +140,4 @@ func oneCardFull(c *ledger.Case) cause.Finding {
 		return cause.Nothing()
 	}
 	return cause.Seen(cause.Strong, fmt.Sprintf("nvidia-smi shows the same process on both GPUs: GPU %d uses %s of %s, while GPU %d is full.", d.Index, d.Used, d.Total, int(c.F().Device.Value)), d.Line, c.Failure.Line)
-}
-
-// RankBeside reports that a process which the message lists on this card is a
-// rank of the same job, as its launcher's lines show.
-func RankBeside(c *ledger.Case) bool {
-	return slices.ContainsFunc(c.F().OtherProcesses, func(p fact.Process) bool {
-		return slices.ContainsFunc(c.Facts.Facts, func(x fact.Fact) bool {
-			return x.Name == "rank_pid" && x.Count != nil && int(x.Count.Value) == p.PID && p.PID != c.OurPID
-		})
-	})
 }

@@ -28,8 +28,9 @@ func batchPlace(c *ledger.Case) string {
 	return ""
 }
 
-// said are words before an option in a sentence, not in a command.
-var said = []string{"use", "try", "add", "with", "set", "pass", "run", "and", "the", "flag", "option", "launch"}
+// said are words before an option in a sentence, not in a command, and launchers
+// of a script.
+var said = []string{"use", "try", "add", "with", "set", "pass", "run", "and", "the", "flag", "option", "launch", "torchrun", "accelerate", "deepspeed", "mpirun", "srun", "horovodrun", "nohup"}
 
 // command is a program with options of its own that the log shows typed, "" for
 // none: "$ stylegan2_pytorch --data faces --image-size 256".

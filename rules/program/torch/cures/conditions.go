@@ -24,6 +24,12 @@ var ShareOut = cause.Cure{
 	Told: "[[{sharding}]]If it is still too much, offload to RAM (DeepSpeed `offload_optimizer`, FSDP `cpu_offload`) or use more GPUs.",
 }
 
+// ShareLoad is for a job in which each rank loads everything.
+var ShareLoad = cause.Cure{
+	Fix: "shard_training", Title: "Shard the weights while they are loaded", Cost: "slower steps", If: Ranked,
+	Told: "Each rank puts the whole model on its own card, so more GPUs change nothing. FSDP: build it on the CPU, and wrap it (`FULL_SHARD`) before anything moves it. DeepSpeed ZeRO-3: build it under `deepspeed.zero.Init()`.",
+}
+
 // PerhapsRanks is for a message whose other processes are as small as a context.
 var PerhapsRanks = cause.Cure{
 	Fix: "shard_training", Title: "If several cards train one model: shard it over them", Cost: "slower steps", If: bareContexts,
@@ -41,7 +47,7 @@ func bareContexts(c *ledger.Case) bool {
 
 // Ranked: the log shows a job of several processes.
 func Ranked(c *ledger.Case) bool {
-	return c.Signal("distributed") != nil || strings.HasPrefix(c.Failure.Source, "rank")
+	return c.Signal("distributed") != nil || strings.HasPrefix(c.Failure.Source, "rank") || clues.Interleaved(c)
 }
 
 // LateStep: a loop had counted many steps when it failed.
@@ -60,14 +66,16 @@ const nearbyLines = 5
 
 // Loading: weights were on their way to the card.
 func Loading(c *ledger.Case) bool {
-	return c.Phase == "load" || c.Phase == "unknown" && saysLoading(c) || CutInLoading(c) || movesModel(c)
+	return c.Phase == "load" || c.Phase == "unknown" && saysLoading(c) || CutInLoading(c) || MovesModel(c)
 }
 
-// movesModel: the innermost line of the reader's own puts a model on the card,
+// MovesModel: the innermost line of the reader's own puts a model on the card,
 // whatever the command asks for afterwards.
-func movesModel(c *ledger.Case) bool {
+func MovesModel(c *ledger.Case) bool {
 	f := ledger.OwnFrame(c)
-	return f != nil && operation.MovesModel(*f)
+	return f != nil && (operation.MovesModel(*f) || f.Source == "" && slices.ContainsFunc(c.Facts.Code, func(same fact.Code) bool { // its line is among another rank's
+		return same.File == f.File && same.At == f.At && operation.MovesModel(same)
+	}))
 }
 
 // CutInLoading: the message has no traceback, and that of another rank, which

@@ -13,6 +13,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/fix"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/torch/clues"
 	"github.com/oomdoc/oomdoc/rules/program/torch/code"
 	"github.com/oomdoc/oomdoc/rules/program/torch/operation"
 	"github.com/oomdoc/oomdoc/rules/program/torch/room"
@@ -217,6 +218,10 @@ func off(c *ledger.Case, setting string) (name string, is bool) {
 func scene(c *ledger.Case) map[string]string {
 	figures := Batch(c)
 	figures["probably"], figures["closing"], figures["pairs"], figures["less"], figures["cheaper"] = "", "", "", Less(c, figures["batch"]), Cheaper(c)
+	Milestone(c).tell(figures)["each"] = ""
+	if cards := clues.Cards(c); cards != "" {
+		figures["each"] = "More GPUs of this size: " + cards + " failed alike, each with its own copy of the model and its own batch."
+	}
 	figures["sharding"] = "FSDP (`FULL_SHARD`) or DeepSpeed ZeRO-3 splits them across the GPUs; plain DDP keeps a full copy on each. "
 	if ledger.Has(c, fact.Sharded) {
 		figures["sharding"] = ""

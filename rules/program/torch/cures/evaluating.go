@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
+	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 )
 
@@ -48,10 +49,42 @@ func trains(f fact.Code) bool {
 		slices.ContainsFunc([]string{".train(", ".fit(", "train_model(", "train(", ".fine_tune("}, func(call string) bool { return strings.Contains(f.Source, call) })
 }
 
-// evaluates: a frame of one. Ultralytics calls every forward pass _predict_once.
+// evaluates: a frame of one, by its file or its function.
 func evaluates(f fact.Code) bool {
 	file := path.Base(strings.ReplaceAll(strings.ToLower(f.File), `\`, "/"))
+	return slices.Contains(evaluatingFiles, strings.TrimSuffix(file, ".py")) || Measures(f)
+}
+
+// Measures: a function that evaluates, tests or predicts, by its first word or
+// its last. Ultralytics calls every forward pass _predict_once, PPO a part of its
+// step evaluate_actions.
+func Measures(f fact.Code) bool {
 	name := strings.TrimLeft(strings.ToLower(f.Function), "_")
-	return slices.Contains(evaluatingFiles, strings.TrimSuffix(file, ".py")) || slices.Contains(evaluatingFunctions, name) ||
-		strings.HasSuffix(name, "_test") || strings.HasSuffix(name, "_validation") || strings.HasPrefix(name, "evaluate_") || strings.HasPrefix(name, "eval_") || strings.HasPrefix(name, "test_") || strings.HasPrefix(name, "predict_") && name != "predict_once" || strings.HasPrefix(name, "validate_")
+	first, _, _ := strings.Cut(name, "_")
+	return name != "predict_once" && name != "evaluate_actions" && (slices.Contains(evaluatingFunctions, name) || strings.HasSuffix(name, "_test") || strings.HasSuffix(name, "_validation") ||
+		name != first && slices.Contains([]string{"evaluate", "eval", "test", "predict", "validate", "validation", "val", "valid"}, first))
+}
+
+// UnfreedEvaluation: the innermost function of the reader's own that trains or evaluates
+// evaluates, and no frame turns gradients off.
+func UnfreedEvaluation(c *ledger.Case) bool {
+	found := Validating(c)
+	for _, f := range ledger.Trace(c) {
+		begins := func(word string) bool { return f.Own && strings.HasPrefix(f.Function, word) }
+		switch {
+		case slices.ContainsFunc([]string{"update", "learn", "optimi"}, begins):
+			return false // a part of training is called so
+		case f.Own && (PassesValidation(f.Source) || Measures(f) && containsAny(f.Function, "val", "test")): // predict and generate are no loops over a set
+			found = true
+		case begins("train"), begins("fit"), strings.Contains(f.Source, ".backward("):
+			found = false
+		}
+	}
+	return found && !Freed(c)
+}
+
+// SmallerEvaluation is for an evaluation that does not fit beside a training.
+var SmallerEvaluation = cause.Cure{
+	Fix: "lower_batch_size", If: Evaluating, Title: "Use a smaller batch or smaller inputs in the evaluation", Cost: "a little time",
+	Told: "It failed in an evaluation, whose loader usually has a `batch_size` of its own: try 1, under `torch.no_grad()`. In a training, `del` the last step's output and loss before it.",
 }

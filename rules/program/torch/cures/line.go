@@ -1,7 +1,9 @@
 package cures
 
 import (
+	"regexp"
 	"slices"
+	"sync"
 
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
@@ -45,7 +47,7 @@ var byLine = []struct {
 
 var (
 	fewerPositions = cause.Cure{Fix: "lower_batch_size", Title: "Compute fewer positions at a time", Cost: "slower", Told: "Halve the batch size[[ ({batch})]] or the longest sample, or compute output layer and loss for a few hundred positions at a time (`for part in hidden.split(512, dim=1)`). Language models: a fused loss such as Liger Kernel's. Images: smaller crops, or the loss at half the size."}
-	inBlocks       = cause.Cure{Fix: "lower_batch_size", Title: "Compute it in blocks of rows", Cost: "some lines of code", Told: "Keep what you need of each block (the nearest few, a sum) in place of the whole matrix:", Kind: "python", Text: "best = [f(part, b).topk(k) for part in a.split(1024, dim=-2)]   # a, b: the two sides; f: what the line computes; k: how many you need of each row (of distances: largest=False)"}
+	inBlocks       = cause.Cure{Fix: "lower_batch_size", If: func(c *ledger.Case) bool { return !blocked(c) }, Title: "Compute it in blocks of rows", Cost: "some lines of code", Told: "Keep what you need of each block (the nearest few, a sum) in place of the whole matrix:", Kind: "python", Text: "best = [f(part, b).topk(k) for part in a.split(1024, dim=-2)]   # a, b: the two sides; f: what the line computes; k: how many you need of each row (of distances: largest=False)"}
 	gatherLess     = cause.Cure{Fix: "cpu_offload", Title: "Gather on the CPU, or less of it", Cost: "slower", Told: "Store each rank's results in RAM or in a file and join them at the end (a second process group with `backend=\"gloo\"` gathers in RAM). Gather metrics or classes instead of features and scores, and lower the evaluation batch."}
 )
 
@@ -69,3 +71,17 @@ func LineCures(but operation.ID) []cause.Cure {
 
 // LineFirst are a card's cures behind those of the failing line.
 func LineFirst(list ...cause.Cure) []cause.Cure { return slices.Concat(LineCures(""), list) }
+
+// SmallerBlocks is for a line that takes some rows at a time already.
+var SmallerBlocks = cause.Cure{
+	Fix: "lower_batch_size", If: blocked, Title: "Use smaller blocks", Cost: "a little slower",
+	Told: "The line already takes one block of rows at a time. A tenth of the rows in a block takes a tenth of {asked}, and the result is the same.",
+}
+
+// blocked: the failing line cuts rows between two variables out of a tensor.
+func blocked(c *ledger.Case) bool {
+	f := ledger.OwnFrame(c)
+	return f != nil && rowsBetween().MatchString(f.Source)
+}
+
+var rowsBetween = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\w\[[a-z_]\w* ?: ?\(?[a-z_]`) })

@@ -318,7 +318,7 @@ func Smaller(c *ledger.Case, otherwise string) string {
 		held, _ := c.Setting(x.setting)
 		for _, s := range append([]fact.Setting{held}, c.Facts.Settings...) {
 			n, err := strconv.ParseFloat(s.Value, 64)
-			if name := step.OptionName(s); s.Name == x.setting && name == s.Flag && err == nil && n > 1 && !slices.Contains(seen, name) && len(ways) < 3 {
+			if name := step.OptionName(s); s.Name == x.setting && name == s.Flag && err == nil && n > 1 && (n > 16 || !strings.Contains(name, "context")) && !slices.Contains(seen, name) && len(ways) < 3 {
 				ways, seen = append(ways, fmt.Sprintf(x.told, name, s.Value)), append(seen, name)
 			}
 		}

@@ -97,8 +97,9 @@ var Figures = []cause.Card{
 		Means:    "{seen}[[ {decides}]] A rank opens one on GPU {gpu} if it touches CUDA before it has chosen its own card: a tensor on `cuda`, a checkpoint loaded without `map_location`, `empty_cache()`.",
 		Not:      "Ending these processes, if they are ranks of the same job.",
 		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", If: contextsFew, Title: "Lower the batch size or the input size", Cost: "slower", Told: cures.AnyWork, Ways: cures.LessAtOnce},
 			{Fix: "select_gpu", Title: "Set each rank's GPU first", Cost: "free", Told: "Run this before anything else uses CUDA, and load checkpoints with `torch.load(..., map_location=\"cpu\")`:", Kind: "python", Text: "torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))"},
-			{Fix: "lower_batch_size", Title: "Lower the batch size a little", Cost: "slower", Told: cures.AnyWork, Ways: cures.LessAtOnce},
+			{Fix: "lower_batch_size", If: when.Not(contextsFew), Title: "Lower the batch size a little", Cost: "slower", Told: cures.AnyWork, Ways: cures.LessAtOnce},
 			{Fix: "balance_split", Title: "Or let each rank see only its own GPU", Cost: "free", Told: "Start each rank with its own number in `CUDA_VISIBLE_DEVICES`, if the launcher can.", Kind: "shell", Text: "nvidia-smi   # while it runs: one process a card is right"},
 			cures.CheaperTraining,
 		},
@@ -226,7 +227,7 @@ func contextFigures(c *ledger.Case) map[string]string {
 	if n := ledger.GPU(c); n > 0 {
 		figures["gpu"] = strconv.Itoa(n)
 	}
-	if c.Shortfall.Has() && sum > 0 {
+	if c.Shortfall.Has() && c.Shortfall.Bytes > 0 && sum > 0 {
 		figures["decides"] = "Without them the missing " + c.Shortfall.String() + " would have been there."
 		if sum < c.Shortfall.Bytes {
 			figures["decides"] = "They are a part of the missing " + c.Shortfall.String() + ", not all of it."
@@ -317,3 +318,8 @@ var (
 
 // hardlyLoose: the unused reserve is no fiftieth of the card.
 func hardlyLoose(c *ledger.Case) bool { return c.Slack.Bytes*50 < c.Total.Bytes }
+
+// contextsFew: without what others hold it would not have fitted either.
+func contextsFew(c *ledger.Case) bool {
+	return c.Shortfall.Has() && c.Others.Has() && c.Others.Bytes < c.Shortfall.Bytes
+}

@@ -54,7 +54,7 @@ var computing = []cause.Card{
 		Means:    "The line compares every row of one tensor with every row of the other. Twice the rows (on feature maps, twice the pixels) take four times the memory.[[ {asked} would be one matrix of {side} at {bits} bit.]][[ {several}]]",
 		Not:      "[[{whole}. ]]{settings}.",
 		Cures: []cause.Cure{
-			cures.Only(clues.Unaccounted, cures.LookFirst),
+			cures.Only(clues.Unaccounted, cures.LookFirst), cures.SmallerBlocks,
 			{Fix: "lower_context", If: nodeRows, Title: "Use fewer nodes: the whole graph is one sample", Cost: "an approximation", Told: "Train on subgraphs (sampled neighbours or clusters), or use the method's anchor version if it has one. Fewer heads or views help too, as each makes its own matrix."},
 			{Fix: "fix_shape", If: styled, Title: "Check the `view` before that line: pixels became rows", Cost: "none", Told: "A Gram matrix should compare channels (512 x 512 takes 1 MB), not pixels. For batch x channels x height x width:", Kind: "python", Text: "features = x.view(b * c, h * w)   # then mm(features, features.t()): b * c rows"},
 			{Fix: "fix_shape", If: kernels, Title: "If rows outnumber columns: multiply the other way round", Cost: "none", Told: "Linear CKA, HSIC and ridge regression need only columns x columns:", Kind: "python", Text: "g = x.T @ y   # centred columns; CKA: (g ** 2).sum() / ((x.T @ x).norm() * (y.T @ y).norm())"},
@@ -62,9 +62,9 @@ var computing = []cause.Card{
 			{Fix: "efficient_attention", If: differing, Title: "Use torch.cdist instead of all differences", Cost: "none", Told: "The line stores rows x rows x columns differences. `torch.cdist` stores only the distances:", Kind: "python", Text: "d = torch.cdist(a, b)   # a, b: the two sides, without unsqueeze; .square() for the squares"},
 			{Fix: "fix_shape", If: withBoxes, Title: "Use fewer boxes before that line", Cost: "weak detections", Told: "Raise the confidence threshold, or keep the best few thousand as below. `torchvision.ops.nms` needs no such matrix. In training, crop or tile images with hundreds of objects.", Kind: "python", Text: "best = scores.topk(min(5000, len(scores))).indices   # scores, boxes: as in your function\nboxes, scores = boxes[best], scores[best]"},
 			{Fix: "lower_batch_size", If: when.All((*ledger.Case).Training, when.Not(when.Any(withBoxes, nodeRows))), Title: "Lower the batch size, or the rows of a sample", Cost: "slower", Told: "If each sample has its own matrix, half the batch size[[ ({batch})]] takes half the memory. Half the rows per sample (points, positions, proposals) takes a quarter."},
-			{Fix: "fix_shape", If: (*ledger.Case).Training, Title: "Or compute it in blocks of rows", Cost: "some lines of code", Kind: "python", Text: "best = [f(part, b).topk(k) for part in a.split(1024, dim=-2)]   # a, b: the two sides; f: what the line computes; k: how many you need of each row (of distances: largest=False)"},
+			{Fix: "fix_shape", If: when.All((*ledger.Case).Training, when.Not(cures.SmallerBlocks.If)), Title: "Or compute it in blocks of rows", Cost: "some lines of code", Kind: "python", Text: "best = [f(part, b).topk(k) for part in a.split(1024, dim=-2)]   # a, b: the two sides; f: what the line computes; k: how many you need of each row (of distances: largest=False)"},
 			{Fix: "cpu_offload", If: fitsRAM, Title: "Compute it on the CPU", Cost: "slower", Told: "Call `.cpu()` on both tensors before that line. The matrix then takes {asked} of system RAM."},
-			{Fix: "lower_batch_size", If: when.Not((*ledger.Case).Training), Title: "Compute it in blocks of rows", Cost: "some lines of code", Kind: "python", Text: "best = [f(part, b).topk(k) for part in a.split(1024, dim=-2)]   # a, b: the two sides; f: what the line computes; k: how many you need of each row (of distances: largest=False)"},
+			{Fix: "lower_batch_size", If: when.Not(when.Any((*ledger.Case).Training, cures.SmallerBlocks.If)), Title: "Compute it in blocks of rows", Cost: "some lines of code", Kind: "python", Text: "best = [f(part, b).topk(k) for part in a.split(1024, dim=-2)]   # a, b: the two sides; f: what the line computes; k: how many you need of each row (of distances: largest=False)"},
 			{Fix: "lower_resolution", Title: "Use smaller images", Cost: "detail", If: func(c *ledger.Case) bool {
 				return (c.Reader.Work == "vision" || ofPatches(c)) && !withBoxes(c) && !contrasted(c) && !ofSamples(c)
 			}, Told: "If the rows are pixels or patches, half the width and height of both sides takes a sixteenth of the matrix (of one side, a quarter)."},
@@ -84,7 +84,7 @@ var computing = []cause.Card{
 				bytes = 2
 			}
 			out["bits"] = strconv.Itoa(8 * bytes)
-			if n := math.Sqrt(float64(c.Asked.Bytes) / float64(bytes)); n > 1000 {
+			if n := math.Sqrt(float64(c.Asked.Bytes) / float64(bytes)); n > 1000 && !cures.SmallerBlocks.If(c) {
 				out["side"] = "about " + ledger.Thousands(int64(n/100+0.5)*100) + " x " + ledger.Thousands(int64(n/100+0.5)*100)
 			}
 		}),

@@ -21,6 +21,9 @@ import (
 func use(c *ledger.Case) string {
 	found, network := "", false
 	for _, f := range ledger.Trace(c) {
+		if strings.HasSuffix(f.File, "nn/parallel/distributed.py") {
+			return "" // DDP is for training
+		}
 		network = network || f.Function == "forward" || f.Function == "__call__"
 		if !f.Own {
 			continue
@@ -68,7 +71,7 @@ func onPictures(c *ledger.Case) bool {
 
 // unsizedCards are about messages without figures that a traceback explains.
 var unsizedCards = []cause.Card{{
-	ID: "pytorch/used-without-figures", Kinds: []fact.Kind{fact.CUDAError}, If: func(c *ledger.Case) bool { return unsized(c) && use(c) != "" }, Cause: cause.BatchTooLarge, Weight: cause.Decisive,
+	ID: "pytorch/used-without-figures", Kinds: []fact.Kind{fact.CUDAError}, Unsaid: []string{"volatile was removed"}, If: func(c *ledger.Case) bool { return unsized(c) && use(c) != "" }, Cause: cause.BatchTooLarge, Weight: cause.Decisive,
 	Headline: "ran out of GPU memory while running a model, probably without training it",
 	Means:    "{use} seems to run the model without training it.[[ {open}]] A whole image or sequence also needs more than the crops used in training. The message has no sizes: if `nvidia-smi` shows the GPU full before you start, another program is the cause.",
 	Not:      "{no_settings}.",
@@ -88,7 +91,7 @@ var unsizedCards = []cause.Card{{
 	},
 	Sources: []string{"https://pytorch.org/docs/stable/generated/torch.no_grad.html", "https://pytorch.org/blog/pytorch-0_4_0-migration-guide/"},
 }, {
-	ID: "pytorch/used", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(cures.OnOneCard, cures.OwnCard, alone, func(c *ledger.Case) bool {
+	ID: "pytorch/used", Kinds: []fact.Kind{fact.TorchAlloc}, Unsaid: []string{"volatile was removed"}, If: when.All(cures.OnOneCard, cures.OwnCard, alone, func(c *ledger.Case) bool {
 		return use(c) != "" && !cures.Freed(c) && !c.Training() && !cures.LateStep(c) && !cures.QuarterOfCard(c) && !neverFits(c)
 	}), Cause: cause.BatchTooLarge, Weight: cause.Strong,
 	Headline: "ran out of memory while running a model, probably without training it",
