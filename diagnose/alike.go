@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/oomdoc/oomdoc/internal/clean"
 	"github.com/oomdoc/oomdoc/internal/quote"
@@ -46,10 +47,14 @@ func alike(log *text.Log, facts *fact.Facts) []Lookalike {
 }
 
 // errs is how a line begins that is an error's own and no measure of one.
-var errs = regexp.MustCompile(`^(?:(?i:(?:docker: |[\w./-]+:\d+(?::\d+)?: )?(?:fatal error|fatal|error response from daemon|[\w.]*error|[\w.]*exception|panic)(?:\[\w+\])?: *[^\d\s]|(?:failed|unable) to |could not |cannot )|(?:.{0,80}[ \[])?(?:ERROR|FATAL|CRITICAL)[\]:]? +[^\d\s=])`)
+var errs = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:(?i:(?:docker: |[\w./-]+:\d+(?::\d+)?: )?(?:fatal error|fatal|error response from daemon|[\w.]*error|[\w.]*exception|panic)(?:\[\w+\])?: *[^\d\s]|(?:failed|unable) to |could not |cannot )|(?:.{0,80}[ \[])?(?:ERROR|FATAL|CRITICAL)[\]:]? +[^\d\s=])`)
+})
 
 // ofError: a logger calls the line an error, or it begins like one.
-func ofError(l clean.Line) bool { return l.Level == 'E' || errs.MatchString(strings.TrimSpace(l.Text)) }
+func ofError(l clean.Line) bool {
+	return l.Level == 'E' || errs().MatchString(strings.TrimSpace(l.Text))
+}
 
 // late are errors of kernels, which run behind the program; deep are others at which
 // the library that was called says more than the line that called it.
@@ -95,12 +100,12 @@ func traceback(log *text.Log, facts *fact.Facts, line int) []fact.Code {
 }
 
 // statement is a line of code that stands alone above a message.
-var statement = regexp.MustCompile(`^\s*(?:return |[\w.\[\], ]+ = )?[\w.]+\(.*$`)
+var statement = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*(?:return |[\w.\[\], ]+ = )?[\w.]+\(.*$`) })
 
 // statementAbove is the line of code above a message whose frame was cut off.
 func statementAbove(log *text.Log, line int) []fact.Code {
 	i := slices.IndexFunc(log.Lines, func(l clean.Line) bool { return l.Number == line })
-	if i > 0 && statement.MatchString(log.Lines[i-1].Text) && strings.Contains(log.Lines[i].Text, "Error") {
+	if i > 0 && statement().MatchString(log.Lines[i-1].Text) && strings.Contains(log.Lines[i].Text, "Error") {
 		return []fact.Code{{Function: "<cut>", Source: log.Lines[i-1].Text, Own: true}}
 	}
 	return nil
@@ -175,11 +180,13 @@ func shownFile(x fact.Code) string {
 
 var (
 	// start is what a reader types behind a prompt, with variables before it.
-	start = regexp.MustCompile(`^(?:.{0,80}[$#>%] ?)?((?:[A-Z_][A-Z0-9_]*=\S+ +)*(?:python[\d.]*|torchrun|accelerate launch|deepspeed) .*)$`)
+	start = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(?:.{0,80}[$#>%] ?)?((?:[A-Z_][A-Z0-9_]*=\S+ +)*(?:python[\d.]*|torchrun|accelerate launch|deepspeed) .*)$`)
+	})
 	// rest is what follows a command on its line.
-	rest     = regexp.MustCompile(`\s(?:&&|\|\|?|;|&|\d?>+|#).*$`)
-	variable = regexp.MustCompile(`^([A-Z_][A-Z0-9_]*)=(.*)$`)
-	script   = regexp.MustCompile(`^[\w./-]+\.py$`)
+	rest     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\s(?:&&|\|\|?|;|&|\d?>+|#).*$`) })
+	variable = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([A-Z_][A-Z0-9_]*)=(.*)$`) })
+	script   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\w./-]+\.py$`) })
 	// toRun is what a text has to be run, with variables to set for it.
 	toRun = regexp.MustCompile("`(?:([A-Z][A-Z0-9_]*)=(\\S+) )?([^`]*)COMMAND`")
 )
@@ -196,8 +203,8 @@ func commandOf(log *text.Log, c *ledger.Case, frames []fact.Code) string {
 			continue
 		}
 		i := slices.IndexFunc(log.Lines, func(l clean.Line) bool { return l.Number == x.Line })
-		if m := start.FindStringSubmatch(log.Lines[i].Text); m != nil {
-			return quoted(c, redact.CommandLine(rest.ReplaceAllString(m[1], ""), "MY"))
+		if m := start().FindStringSubmatch(log.Lines[i].Text); m != nil {
+			return quoted(c, redact.CommandLine(rest().ReplaceAllString(m[1], ""), "MY"))
 		}
 	}
 	if len(frames) == 0 || byLauncher(log) {
@@ -207,7 +214,7 @@ func commandOf(log *text.Log, c *ledger.Case, frames []fact.Code) string {
 	if strings.HasPrefix(file, "/") || strings.Contains(file, ":") {
 		file = path.Base(file)
 	}
-	if !frames[0].Own || frames[0].Function != "<module>" || !script.MatchString(file) || c.Signal("notebook") != nil {
+	if !frames[0].Own || frames[0].Function != "<module>" || !script().MatchString(file) || c.Signal("notebook") != nil {
 		return ""
 	}
 	return "python " + step.Word(c, file) + " ..."
@@ -233,7 +240,7 @@ func quoted(c *ledger.Case, command string) string {
 	}
 	for i, w := range words {
 		name, value, joined := strings.Cut(w, "=")
-		switch m := variable.FindStringSubmatch(w); {
+		switch m := variable().FindStringSubmatch(w); {
 		case m != nil:
 			words[i] = m[1] + "=" + step.Word(c, m[2])
 		case strings.HasPrefix(w, "-") && joined:

@@ -1,9 +1,9 @@
 // Package ballast keeps the garbage collector from running before main does.
 //
-// The packages that glamour imports allocate six megabytes while they
+// The packages that glamour imports allocate some megabytes while they
 // initialise. The collector starts at four: it would run twice until a short
 // report is out, and find next to nothing. That is a tenth of the whole run.
-// Since it counts this package's memory as in use, it waits for 40 megabytes
+// Since it counts this package's memory as in use, it waits for 48 megabytes
 // instead. Nothing touches that memory, so the system never provides it.
 //
 // debug.SetGCPercent would come too late: Go initialises packages in the order
@@ -13,7 +13,7 @@ package ballast
 
 import "runtime"
 
-var ballast = make([]byte, 20<<20)
+var ballast = make([]byte, 24<<20)
 
 // Release lets go of the memory. The collection that it has put off is the last
 // one to count it.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -20,13 +21,23 @@ import (
 // those of an initializer (tensorflow/python/ops/init_ops.py, init_ops_v2.py),
 // assigned, or restored (training/saver.py); a mask of a dropout is not one.
 var (
-	makesWeight   = regexp.MustCompile(`(?i)initializer|initial_value|random_?uniform|random_?normal|truncated_?normal|glorot|/assign$|^assign|restorev2|variablev2|varhandleop|variableinitialized|^qr$`)
-	makesOther    = regexp.MustCompile(`(?i)drop_?out|augment|random_(?:flip|crop|zoom|rotation|translation)|iterator|/map/`)
-	ofOptimizer   = regexp.MustCompile(`(?i)(?:^|[/:])(?:adam|adamw|nadam|adamax|lamb|rmsprop|momentum|adagrad|adadelta|ftrl|exponentialmovingaverage)[a-z]*(?:_\d+)?(?:/|$)|ResourceApply`)
-	inGradient    = regexp.MustCompile(`(?i)gradient|backprop|_grad/`)
-	ofTable       = regexp.MustCompile(`(?i)embed|lookup`)
-	ofAttention   = regexp.MustCompile(`(?i)atten|softmax|einsum|transformer|/self/|multihead|mha`)
-	ofConvolution = regexp.MustCompile(`(?i)conv|pool|relu|batch_?norm|fusedbatch|biasadd|upsampl|resize|pad`)
+	makesWeight = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)initializer|initial_value|random_?uniform|random_?normal|truncated_?normal|glorot|/assign$|^assign|restorev2|variablev2|varhandleop|variableinitialized|^qr$`)
+	})
+	makesOther = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)drop_?out|augment|random_(?:flip|crop|zoom|rotation|translation)|iterator|/map/`)
+	})
+	ofOptimizer = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)(?:^|[/:])(?:adam|adamw|nadam|adamax|lamb|rmsprop|momentum|adagrad|adadelta|ftrl|exponentialmovingaverage)[a-z]*(?:_\d+)?(?:/|$)|ResourceApply`)
+	})
+	inGradient  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)gradient|backprop|_grad/`) })
+	ofTable     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)embed|lookup`) })
+	ofAttention = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)atten|softmax|einsum|transformer|/self/|multihead|mha`)
+	})
+	ofConvolution = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)conv|pool|relu|batch_?norm|fusedbatch|biasadd|upsampl|resize|pad`)
+	})
 )
 
 // madeWords are functions of Keras that make weights; warnings name others of
@@ -58,7 +69,7 @@ func nodeName(c *ledger.Case) string {
 // optimizerNode: the op belongs to the optimizer.
 // Keras 1 and 2 put all gradients into its scope: "training/Adam/gradients/...".
 func optimizerNode(c *ledger.Case) bool {
-	return ofOptimizer.MatchString(nodeName(c)) && !inGradient.MatchString(nodeName(c))
+	return ofOptimizer().MatchString(nodeName(c)) && !inGradient().MatchString(nodeName(c))
 }
 
 // ofOptimizerLine: no node is known, and the lines around name an optimizer's.
@@ -73,10 +84,10 @@ func kernelShape(s []int64) bool {
 // weightMade: the tensor that was refused is a weight that was being made or read.
 func weightMade(c *ledger.Case) bool {
 	name := nodeName(c)
-	if !inPool(c) || onCPU(c) || optimizerNode(c) || makesOther.MatchString(name) || inGradient.MatchString(name) {
+	if !inPool(c) || onCPU(c) || optimizerNode(c) || makesOther().MatchString(name) || inGradient().MatchString(name) {
 		return false
 	}
-	if makesWeight.MatchString(name) || kernelShape(calls.Sides(c)) && !c.Contains("grad") {
+	if makesWeight().MatchString(name) || kernelShape(calls.Sides(c)) && !c.Contains("grad") {
 		return true
 	}
 	return !strings.Contains(name, "/") && !strings.Contains(name, "__inference") && madeInTrace(c)
@@ -94,7 +105,7 @@ func flattened(c *ledger.Case) bool {
 }
 
 func table(c *ledger.Case) bool {
-	return largeWeight(c) && (ofTable.MatchString(nodeName(c)) || c.Near(tableWords...))
+	return largeWeight(c) && (ofTable().MatchString(nodeName(c)) || c.Near(tableWords...))
 }
 
 // pairsOf reads the length of an attention out of a shape: [batch, heads, L, L],
@@ -105,7 +116,7 @@ func pairsOf(c *ledger.Case) (length, matrices int64) {
 	switch {
 	case n == 2 && s[1] >= 100 && s[1]%16 != 0 && s[1]%50 != 0 && s[0]%s[1] == 0 && s[0] >= 8*s[1]:
 		return s[1], s[0] / s[1]
-	case n < 3 || s[n-1] != s[n-2] || s[n-1] < 64 || !ofAttention.MatchString(name) || ofConvolution.MatchString(name):
+	case n < 3 || s[n-1] != s[n-2] || s[n-1] < 64 || !ofAttention().MatchString(name) || ofConvolution().MatchString(name):
 		return 0, 0
 	}
 	matrices = 1

@@ -3,6 +3,7 @@ package older
 import (
 	"regexp"
 	"strconv"
+	"sync"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
@@ -27,8 +28,8 @@ var Darknet = program.Program{
 }
 
 var (
-	resizedTo    = regexp.MustCompile(`^\s*(\d{3,4}) x \d{3,4}\s*$`)
-	failingLayer = regexp.MustCompile(`^\s*(\d{1,3}) CUDA Error`)
+	resizedTo    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*(\d{3,4}) x \d{3,4}\s*$`) })
+	failingLayer = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*(\d{1,3}) CUDA Error`) })
 	detects      = []string{"darknet detect cfg", "darknet detect ./cfg", "detector test", "detector demo", "detector map", "detector valid", "darknet yolo test"}
 )
 
@@ -38,12 +39,12 @@ func inTable(c *ledger.Case) bool {
 	return err == nil && n < 3 && images(c) < 8
 }
 
-func layer(c *ledger.Case) string { return said(c, failingLayer) }
+func layer(c *ledger.Case) string { return said(c, failingLayer()) }
 
 // side is the side of the network's input, from the first row of the table or the
 // size that training changed to; 0 where the log shows neither.
 func side(c *ledger.Case) int {
-	if n, err := strconv.Atoi(said(c, resizedTo)); err == nil {
+	if n, err := strconv.Atoi(said(c, resizedTo())); err == nil {
 		return n
 	}
 	return counted(c, "darknet_side")

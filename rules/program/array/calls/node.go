@@ -3,6 +3,7 @@ package calls
 import (
 	"regexp"
 	"strconv"
+	"sync"
 
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
@@ -11,9 +12,11 @@ import (
 
 // ofTokens are nodes of ONNX that work on tokens: products of matrices, attention
 // and what stands between them in a transformer.
-var ofTokens = regexp.MustCompile(`\b(?:Fused)?(?:MatMul|Softmax|Einsum|LayerNormalization|SkipLayerNormalization|EmbedLayerNormalization|BiasGelu|FastGelu|Gelu|\w*Attention)\w* node\b`)
+var ofTokens = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\b(?:Fused)?(?:MatMul|Softmax|Einsum|LayerNormalization|SkipLayerNormalization|EmbedLayerNormalization|BiasGelu|FastGelu|Gelu|\w*Attention)\w* node\b`)
+})
 
-func onTokens(c *ledger.Case) bool { return ofTokens.MatchString(c.Failure.Message) }
+func onTokens(c *ledger.Case) bool { return ofTokens().MatchString(c.Failure.Message) }
 
 // Halved is half of the first side of a tensor of three or more, the batch as a
 // rule; "" where it is none.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -69,14 +70,16 @@ func command(c *ledger.Case) (out []string) {
 }
 
 // installs: the last lines are those of something that installs or fetches.
-var installs = regexp.MustCompile(`(?i)\btriggers for\b|\.whl|metadata|to unpack|package lists|\bobjects:`)
+var installs = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)\btriggers for\b|\.whl|metadata|to unpack|package lists|\bobjects:`)
+})
 
 // does reports that one of the last lines begins with such a word, or, where none
 // tells of another work, that the command is named so. In a training only the
 // lines count: its script prepares and evaluates too.
 func (w *work) does(c *ledger.Case) bool {
 	lines := last(c)
-	if w.inPython && c.Reader.Language != "python" && !ledger.RunsModels(c) || slices.ContainsFunc(lines[:min(3, len(lines))], installs.MatchString) {
+	if w.inPython && c.Reader.Language != "python" && !ledger.RunsModels(c) || slices.ContainsFunc(lines[:min(3, len(lines))], installs().MatchString) {
 		return false
 	}
 	if weights(c) {
@@ -106,18 +109,20 @@ func weights(c *ledger.Case) bool {
 		return slices.ContainsFunc(command(c), func(word string) bool { return slices.Contains(strings.Fields(words), word) })
 	}
 	lines := last(c)
-	return of("convert converter conversion") && (of("checkpoint checkpoints weights hf safetensors pth ckpt pytorch llama model") || len(lines) > 0 && modelParts.MatchString(lines[0]))
+	return of("convert converter conversion") && (of("checkpoint checkpoints weights hf safetensors pth ckpt pytorch llama model") || len(lines) > 0 && modelParts().MatchString(lines[0]))
 }
 
-var modelParts = regexp.MustCompile(`pytorch_model|model-\d{5}-of-|consolidated\.\d|\.safetensors`)
+var modelParts = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`pytorch_model|model-\d{5}-of-|consolidated\.\d|\.safetensors`)
+})
 
 // parameters are those in a name or option: "7B", "llama-13b".
-var parameters = regexp.MustCompile(`(?i)(?:^|[\s/_-])(\d{1,3}(?:\.\d)?)b\b`)
+var parameters = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)(?:^|[\s/_-])(\d{1,3}(?:\.\d)?)b\b`) })
 
 // ofModel is what the weights of the model that the command names take.
 func ofModel(c *ledger.Case) string {
 	for _, x := range c.Facts.Talk {
-		if m := parameters.FindStringSubmatch(x.Text); m != nil && x.Line <= c.Failure.Line {
+		if m := parameters().FindStringSubmatch(x.Text); m != nil && x.Line <= c.Failure.Line {
 			n, _ := strconv.ParseFloat(m[1], 64)
 			if n >= 0.5 && n < 700 {
 				return m[1] + " billion parameters take " + units.Amount(int64(n*2e9)) + " in 16 bit, " + units.Amount(int64(n*4e9)) + " in 32."
@@ -128,12 +133,14 @@ func ofModel(c *ledger.Case) string {
 }
 
 // own is what a program prints of the memory of its process.
-var own = regexp.MustCompile(`(?i)(?:rss\b|\bmem(?:ory)? (?:usage|used|consumption)|\bram usage)[^\d\n]{0,24}(\d{1,9}(?:\.\d{1,3})?) ?([kmg])i?b\b`)
+var own = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)(?:rss\b|\bmem(?:ory)? (?:usage|used|consumption)|\bram usage)[^\d\n]{0,24}(\d{1,9}(?:\.\d{1,3})?) ?([kmg])i?b\b`)
+})
 
 // held is the last such figure before the end, "" where none is printed.
 func held(c *ledger.Case) (amount string) {
 	for _, x := range c.Facts.Talk {
-		if m := own.FindStringSubmatch(x.Text); m != nil && x.Line <= c.Failure.Line && !aside.MatchString(x.Text) {
+		if m := own().FindStringSubmatch(x.Text); m != nil && x.Line <= c.Failure.Line && !aside().MatchString(x.Text) {
 			n, _ := strconv.ParseFloat(m[1], 64)
 			amount = units.Amount(int64(n * float64(map[string]int64{"k": units.KiB, "m": units.MiB, "g": units.GiB}[strings.ToLower(m[2])])))
 		}
@@ -141,14 +148,16 @@ func held(c *ledger.Case) (amount string) {
 	return amount
 }
 
-var aside = regexp.MustCompile(`(?i)gpu|cuda|vram`)
+var aside = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)gpu|cuda|vram`) })
 
-var modelFile = regexp.MustCompile(`(?i)load.{0,60}(?:\.(?:pth?|ckpt|bin|safetensors|gguf|h5|onnx)\b|model|weights|checkpoint)`)
+var modelFile = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)load.{0,60}(?:\.(?:pth?|ckpt|bin|safetensors|gguf|h5|onnx)\b|model|weights|checkpoint)`)
+})
 
 // ReadsModel: the last line before the kill names the file of a model.
 func ReadsModel(c *ledger.Case) bool {
 	lines := last(c)
-	return len(lines) > 0 && modelFile.MatchString(lines[0])
+	return len(lines) > 0 && modelFile().MatchString(lines[0])
 }
 
 // loopDone: a progress bar stood at its end just before the kill, not one of an
@@ -180,8 +189,10 @@ func bar(c *ledger.Case) (done, all int64) {
 // count is a number that a line counts to: the one behind such a word, or the
 // first of the line.
 var (
-	countWord  = regexp.MustCompile(`(?i)\b(?:processed|processing|finished|done|saved|converted|written|wrote|loaded|read|image|frame|file|row|block|page|sample|batch)s?\b\D{0,12}(\d{1,9})\b`)
-	firstCount = regexp.MustCompile(`^\D{0,30}\b(\d{1,9})\b`)
+	countWord = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)\b(?:processed|processing|finished|done|saved|converted|written|wrote|loaded|read|image|frame|file|row|block|page|sample|batch)s?\b\D{0,12}(\d{1,9})\b`)
+	})
+	firstCount = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\D{0,30}\b(\d{1,9})\b`) })
 )
 
 // counted is what the last lines had counted to: three in a row that rise, or one
@@ -189,8 +200,8 @@ var (
 func counted(c *ledger.Case) (n int64) {
 	lines := last(c)
 	for i, line := range lines[:min(inARow, len(lines))] {
-		m := countWord.FindStringSubmatch(line)
-		if first := firstCount.FindStringSubmatch(line); m == nil {
+		m := countWord().FindStringSubmatch(line)
+		if first := firstCount().FindStringSubmatch(line); m == nil {
 			m = first
 		}
 		if m == nil {
@@ -200,7 +211,7 @@ func counted(c *ledger.Case) (n int64) {
 		switch {
 		case i == 0:
 			n = at
-			if countWord.MatchString(line) && n >= 100 {
+			if countWord().MatchString(line) && n >= 100 {
 				return n
 			}
 		case at >= n-int64(i)+1 || n < 10:
@@ -216,26 +227,32 @@ func counted(c *ledger.Case) (n int64) {
 // requests are how many had been answered, as the last lines show.
 func requests(c *ledger.Case) (n int) {
 	for _, line := range last(c) {
-		if answered.MatchString(line) {
+		if answered().MatchString(line) {
 			n++
 		}
 	}
 	return n
 }
 
-var answered = regexp.MustCompile(`"(?:GET|POST|PUT) [^"]{1,200}" 200`)
+var answered = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"(?:GET|POST|PUT) [^"]{1,200}" 200`) })
 
 // calibrated: llm-compressor's "Quantizing model.layers.3.mlp.up_proj using 512 samples".
-var calibrated = regexp.MustCompile(`using ([1-9]\d{0,6}) samples`)
+var calibrated = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`using ([1-9]\d{0,6}) samples`) })
 
 // stage is a line of words, and no command.
-var stage = regexp.MustCompile(`^\s{0,8}[A-Z(\[]?[a-z]+[\]):]? [A-Za-z][A-Za-z0-9 ()\[\]/.,:;'%&+_-]{2,70}$`)
+var stage = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\s{0,8}[A-Z(\[]?[a-z]+[\]):]? [A-Za-z][A-Za-z0-9 ()\[\]/.,:;'%&+_-]{2,70}$`)
+})
 
 // code begins or ends a line of a program or a command, which is no message.
-var code = regexp.MustCompile(`^\s*(?:raise|return|for|with|import|from|if|def|python3?|pip|sudo|make|bash|sh|cd|warnings)\b|[(=]$`)
+var code = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\s*(?:raise|return|for|with|import|from|if|def|python3?|pip|sudo|make|bash|sh|cd|warnings)\b|[(=]$`)
+})
 
 // started is what many tools print of their threads.
-var started = regexp.MustCompile(`(?i)\b(\d{1,3}) (?:threads|cores|processes|workers)\b`)
+var started = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)\b(\d{1,3}) (?:threads|cores|processes|workers)\b`)
+})
 
 // option says what the typed options make of the need: processes, and the size of
 // a part.
@@ -268,7 +285,7 @@ func option(c *ledger.Case) string {
 			}
 		}
 	}
-	if m := started.FindStringSubmatch(strings.Join(last(c), "\n")); m != nil && m[1] != "1" {
+	if m := started().FindStringSubmatch(strings.Join(last(c), "\n")); m != nil && m[1] != "1" {
 		return "It started with " + m[0] + ": try 1."
 	}
 	return ""
@@ -277,10 +294,10 @@ func option(c *ledger.Case) string {
 // Figures are what sentences about such a kill name.
 func Figures(c *ledger.Case) map[string]string {
 	out := map[string]string{"gpu": platforms.Graphics(c), "option": option(c), "requests": strconv.Itoa(requests(c)), "when": "", "samples": "", "stage": "", "model": ofModel(c), "held": held(c)}
-	if m := calibrated.FindStringSubmatch(strings.Join(last(c), "\n")); m != nil {
+	if m := calibrated().FindStringSubmatch(strings.Join(last(c), "\n")); m != nil {
 		out["samples"] = m[1]
 	}
-	if lines := last(c); len(lines) > 0 && stage.MatchString(lines[0]) && !code.MatchString(lines[0]) {
+	if lines := last(c); len(lines) > 0 && stage().MatchString(lines[0]) && !code().MatchString(lines[0]) {
 		out["stage"] = strings.TrimSpace(lines[0])
 	}
 	switch n, m := bar(c); {
