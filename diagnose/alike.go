@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/oomdoc/oomdoc/internal/argv"
 	"github.com/oomdoc/oomdoc/internal/clean"
 	"github.com/oomdoc/oomdoc/internal/quote"
 	"github.com/oomdoc/oomdoc/internal/redact"
@@ -179,16 +180,19 @@ func shownFile(x fact.Code) string {
 }
 
 var (
-	// start is what a reader types behind a prompt, with variables before it.
+	// start is what a reader types behind a prompt. Of variables only the choice of
+	// cards is repeated: others can make any program run a stranger's code.
 	start = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^(?:.{0,80}[$#>%] ?)?((?:[A-Z_][A-Z0-9_]*=\S+ +)*(?:python[\d.]*|torchrun|accelerate launch|deepspeed) .*)$`)
+		return regexp.MustCompile(`^(?:.{0,80}[$#>%] ?)?(?:[A-Z_][A-Z0-9_]*=\S+ +)*?((?:CUDA_VISIBLE_DEVICES=[\d,]+ +)?(?:python[\d.]*|torchrun|accelerate launch|deepspeed) .*)$`)
 	})
 	// rest is what follows a command on its line.
 	rest     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\s(?:&&|\|\|?|;|&|\d?>+|#).*$`) })
 	variable = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([A-Z_][A-Z0-9_]*)=(.*)$`) })
 	script   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\w./-]+\.py$`) })
 	// toRun is what a text has to be run, with variables to set for it.
-	toRun = regexp.MustCompile("`(?:([A-Z][A-Z0-9_]*)=(\\S+) )?([^`]*)COMMAND`")
+	toRun = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile("`(?:([A-Z][A-Z0-9_]*)=(\\S+) )?([^`]*)COMMAND`")
+	})
 )
 
 // longestCommand is how much of a command is repeated; a longer one is cut behind
@@ -226,10 +230,14 @@ func byLauncher(log *text.Log) bool {
 		slices.ContainsFunc(log.Lines, func(l clean.Line) bool { return strings.Contains(l.Source, "rank") })
 }
 
-// quoted is a command for the reader's shell. What stands in quotes or goes on
-// over several lines is left to the reader.
+// quoted is a command for the reader's shell that starts a script, "" for another
+// one. What stands in quotes or goes on over several lines is left to the reader,
+// and so is what opens the machine or runs foreign code.
 func quoted(c *ledger.Case, command string) string {
-	words := strings.Fields(command)
+	words, _ := argv.Closed(strings.Fields(command), func(string) bool { return false })
+	if file := slices.IndexFunc(words, func(w string) bool { return strings.HasSuffix(w, ".py") }); file < 0 || slices.Contains(words[:file], "-c") {
+		return ""
+	}
 	if len(command) > longestCommand || strings.ContainsAny(command, "'\"`") || strings.HasSuffix(command, `\`) {
 		end := slices.IndexFunc(words, func(w string) bool { return strings.HasSuffix(w, ".py") })
 		words = words[:end+1]
@@ -256,8 +264,8 @@ func quoted(c *ledger.Case, command string) string {
 
 // withCommand puts a command in for COMMAND, as the reader's system sets variables.
 func withCommand(c *ledger.Case, advice, command string) string {
-	return toRun.ReplaceAllStringFunc(advice, func(s string) string {
-		m := toRun.FindStringSubmatch(s)
+	return toRun().ReplaceAllStringFunc(advice, func(s string) string {
+		m := toRun().FindStringSubmatch(s)
 		set, run := m[1]+"="+m[2], m[3]+cmp.Or(command, "COMMAND")
 		switch {
 		case m[1] == "":

@@ -18,6 +18,8 @@ func TestAlike(t *testing.T) {
 		"hostile":        {"$ python fit.py --out $(id) x`id`\n" + frames + failed, "steps.py", "`CUDA_LAUNCH_BLOCKING=1 python fit.py ...`"},
 		"expanded":       {"$ python fit.py --out $(id)\n" + frames + failed, "steps.py", "--out '$(id)'`"},
 		"with more":      {"$ python fit.py --width 32 > log.txt 2>&1 &\n" + frames + failed, "steps.py", "`CUDA_LAUNCH_BLOCKING=1 python fit.py --width 32`"},
+		"other settings": {"$ LD_PRELOAD=/tmp/x.so python fit.py --plugin /tmp/x.py\n" + frames + failed, "steps.py", "`CUDA_LAUNCH_BLOCKING=1 python fit.py`"},
+		"no script":      {"$ python -m pip install x\n" + frames + failed, "steps.py", "`CUDA_LAUNCH_BLOCKING=1 python fit.py ...`"},
 		"by its frame":   {frames + failed, "steps.py", "`CUDA_LAUNCH_BLOCKING=1 python fit.py ...`"},
 		"several ranks":  {frames + failed + "[rank1]: gone\n", "steps.py", "`CUDA_LAUNCH_BLOCKING=1` before your command"},
 		"Windows":        {"C:\\scan>python fit.py --width 32\n" + frames + failed, "steps.py", "`set CUDA_LAUNCH_BLOCKING=1` and then `python fit.py --width 32`"},
