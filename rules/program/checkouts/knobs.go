@@ -124,7 +124,7 @@ func (k *knob) wanted(has string) string {
 			return k.advice
 		case k.has == "0": // which means another thing in each
 			return ""
-		case (k.kind == "accumulate" || number(k.has) > 0 && number(k.advice) > number(k.has)) && n < 1<<30: // more of it is less memory
+		case (k.kind == "accumulate" || k.divides() || number(k.has) > 0 && number(k.advice) > number(k.has)) && n < 1<<30: // more of it is less memory
 			return strconv.Itoa(2 * n)
 		case n > 1 && n < 1<<30:
 			return strconv.Itoa(n / 2)
@@ -135,6 +135,12 @@ func (k *knob) wanted(has string) string {
 		return k.advice
 	}
 	return halves(has)
+}
+
+// divides: a number by which the sides of pictures are divided, -1 for none, as
+// Gaussian Splatting has it.
+func (k *knob) divides() bool {
+	return k.has == "-1" && (k.kind == "size" || k.kind == "tile") && number(k.advice) > 1 && number(k.advice) <= 8
 }
 
 // halves is a list of whole numbers, each of them halved; "" for anything else.
