@@ -120,7 +120,9 @@ func Prepares(c *ledger.Case) bool {
 // Forked: Python found semaphores that its worker processes had left behind; a
 // single one is that of a progress bar.
 func Forked(c *ledger.Case) bool {
-	return slices.ContainsFunc(c.Facts.Talk, func(x fact.Word) bool { return strings.Contains(x.Text, " leaked semaphore") && !strings.Contains(x.Text, " 1 leaked") })
+	return slices.ContainsFunc(c.Facts.Talk, func(x fact.Word) bool {
+		return strings.Contains(x.Text, " leaked semaphore") && !strings.Contains(x.Text, " 1 leaked")
+	})
 }
 
 // weights: a conversion of the weights of a model, by its command, or by a file of
