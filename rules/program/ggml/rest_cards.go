@@ -34,9 +34,9 @@ var restCards = []cause.Card{
 		Means: "`mem_buffer` is the block of RAM for the model or the work on it, and the system refused it[[ ({asked})]]. The model needs more RAM than is left (on Windows: RAM and page file together), or a memory limit is set. It is not about GPU memory.",
 		Not:   "GPU settings: this is system RAM.",
 		Cures: []cause.Cure{
+			where(func(c *ledger.Case) bool { return c.Signal(fact.InContainer) != nil }, cause.Cure{Fix: "raise_memory_limit", Title: "Give the container more memory", Told: "Docker Desktop: Settings, Resources, Memory. On Linux: `mem_limit` in the compose file, if one is set. Allow the model's file and 2 GB, or twice the file if the model was loaded once before: the server then loads it again. This shows the limit:", Kind: "shell", Text: "docker stats --no-stream", Cost: "less for other programs"}),
 			{Fix: "use_smaller_model", Title: "Use a smaller model file", Told: "The file plus 1 to 2 GB must fit into free RAM. A 7B model at 4 bit is about 4 GB; with 4 GB of RAM use a 1B to 3B model.", Cost: "lower quality"},
-			ramWindows, ramLinux, moreSwap,
-			as("lower_context", "Shorten the context", "shorter conversations"),
+			ramWindows, ramLinux, moreSwap, as("lower_context", "Shorten the context", "shorter conversations"),
 		},
 		Sources: []string{"llama.cpp/ggml/src/ggml.c", llamaThreads + "1813"}, Solved: 1,
 	},

@@ -10,6 +10,7 @@ import (
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/host/activity"
 	"github.com/oomdoc/oomdoc/rules/program/host/kinds"
 )
 
@@ -170,7 +171,7 @@ func tabled(c *ledger.Case, name string) bool {
 func inPython(c *ledger.Case) bool {
 	victim, named := c.Fact("victim")
 	name := strings.ToLower(victim.Text)
-	return strings.HasPrefix(name, "python") || strings.HasPrefix(name, "pt_") || c.In("python") || c.Reader.Language == "python" || !named && c.Reader.Language == "" && (c.Training() || c.Near("Traceback (most recent call last)", "Loading checkpoint shards"))
+	return strings.HasPrefix(name, "python") || strings.HasPrefix(name, "pt_") || c.In("python") || activity.Forked(c) || c.Reader.Language == "python" || !named && c.Reader.Language == "" && (c.Training() || c.Near("Traceback (most recent call last)", "Loading checkpoint shards"))
 }
 
 // bounded says how the process that was ended keeps below a limit.

@@ -92,6 +92,18 @@ var kernelCards = []cause.Card{
 		Sources: []string{"linux/mm/oom_kill.c", "https://github.com/pytorch/pytorch/issues/13246"},
 	},
 	{
+		ID: "linux/board-gpu", Kinds: []fact.Kind{fact.KernelKill}, If: smallVictim, Said: []string{"GK20A", "GM20B", "NVIDIA Tegra", "Jetson", "(nvgpu)", "-tegra"},
+		Cause: cause.HostMemory, Weight: cause.Decisive, Figures: machineFigures,
+		Headline: "killed {victim}, which held only {held}: the board's RAM was full",
+		Means:    "On this board (NVIDIA Tegra) CPU and GPU share one RAM[[ ({ram_total})]]. What a program allocates on the GPU takes that RAM, but is not counted in the {held} that the kernel shows. So if {victim} uses the GPU, it can be what filled it.",
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", Title: "Give {victim} less work for the GPU", Told: "A smaller problem size, batch, input or model. A program that takes all the memory that the GPU reports takes nearly all the RAM of the board, so set its size yourself. `tegrastats` shows RAM while it runs.", Cost: "smaller or slower"},
+			{Fix: "close_other_apps", Title: "Run without the desktop", Kind: "shell", Text: "sudo systemctl isolate multi-user.target   # back: graphical.target", Cost: "no desktop meanwhile"},
+			{Fix: "add_swap", Title: "Add swap for the other programs", Told: "Memory of the GPU cannot be swapped, but theirs can.", Steps: swapSteps, Cost: "Disk; slow while it is used"},
+		},
+		Sources: []string{"linux/mm/oom_kill.c", "https://docs.nvidia.com/cuda/cuda-for-tegra-appnote/index.html"},
+	},
+	{
 		ID: "linux/machine-small", Kinds: []fact.Kind{fact.KernelKill}, If: smallVictim, Unsaid: []string{"microsoft-standard-WSL2", "earlyoom"},
 		Cause: cause.HostMemory, Weight: cause.Decisive, Figures: machineFigures,
 		Headline: "killed {victim}, which held only {held}: the machine's RAM was full",

@@ -36,7 +36,8 @@ var (
 	lessMemory = cause.Cure{Fix: "lower_num_workers", If: func(c *ledger.Case) bool { return !inPython(c) && !fits(c) }, Title: "Run fewer processes or threads", Ways: []cause.Way{
 		fewAtOnce, threads,
 	}, Cost: "Time"}
-	lessPython = cause.Cure{Fix: "lower_num_workers", If: func(c *ledger.Case) bool { return inPython(c) && !fits(c) }, Title: "Run fewer processes or threads", Ways: []cause.Way{
+	lessForked = cause.Cure{Fix: "lower_num_workers", If: func(c *ledger.Case) bool { return activity.Forked(c) && !fits(c) }, Title: "Run fewer worker processes", Told: "The leaked semaphores show that Python had worker processes, and each needs RAM of its own. Set the data loader's `num_workers` (mmdetection: `workers_per_gpu`) to 2, pools to `Pool(4)`.", Cost: "time"}
+	lessPython = cause.Cure{Fix: "lower_num_workers", If: func(c *ledger.Case) bool { return inPython(c) && !activity.Forked(c) && !fits(c) }, Title: "Run fewer processes or threads", Ways: []cause.Way{
 		fewAtOnce,
 		{For: "Python", Text: "set `Pool(4)` or `num_workers=2` (the default counts the node's cores), and open arrays with `np.load(path, mmap_mode=\"r\")`"},
 		threads,
@@ -118,7 +119,7 @@ func queueCard(id string, weight cause.Level, whose, means, not, source string, 
 	return []cause.Card{{
 		ID: id, Kinds: queue, Cause: cause.HostMemory, Weight: weight, Figures: queueFigures,
 		Headline: whose + "[[{figures}]]", Means: means, Not: not,
-		Cures: []cause.Cure{ask, afterMany, inFirst, fewerOf, lessPython, lessMemory, grows}, Sources: []string{source},
+		Cures: []cause.Cure{ask, afterMany, inFirst, fewerOf, lessForked, lessPython, lessMemory, grows}, Sources: []string{source},
 	}}
 }
 
@@ -313,7 +314,7 @@ var slurmCards = []cause.Card{{
 		{Fix: "raise_memory_limit", Title: "Request more memory[[: {wanted}]]", Told: "[[{wanted} is {basis}; `MaxRSS` below is the peak so far (sampled, so it can miss a short one). `--mem=0` is all of the node's RAM.]][[{ask}]]", Steps: slurmAsk, Cost: "perhaps a longer wait"},
 		afterMany, inFirst,
 		{Fix: "lower_num_workers", If: onePython, Title: "Keep less data in memory", Told: "{alone}", Cost: "some rewriting"},
-		fewerTasks(func(c *ledger.Case) bool { return manyTasks(c) && !fullNode(c) }), oneTask(lessMemory), oneTask(lessPython),
+		fewerTasks(func(c *ledger.Case) bool { return manyTasks(c) && !fullNode(c) }), oneTask(lessForked), oneTask(lessMemory), oneTask(lessPython),
 		{Fix: "stream_dataset", If: writes, Title: "Check whether memory jumps or climbs", Told: "[[`srun --jobid={running} {overlap}-w {node} free -m`]][[{sstat}]] while it runs ({job_is}). If memory jumps at the start, load less at a time. If it climbs steadily, something is kept, and more RAM only delays the failure.", Cost: "free"},
 	},
 	Sources: []string{"slurm/src/plugins/cgroup/v1/cgroup_v1.c", "https://slurm.schedmd.com/sbatch.html", "https://slurm.schedmd.com/sacct.html", "https://slurm.schedmd.com/sstat.html"},

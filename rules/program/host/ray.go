@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -70,6 +72,11 @@ func threshold(c *ledger.Case) float64 {
 	return 0.95
 }
 
+// endedWorkers is the raylet's count of several.
+var endedWorkers = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\b([2-9]|\d{2,6}) Workers \(tasks / actors\) killed`)
+})
+
 // rayFigures are what a kill of Ray's monitor says, and what follows from it.
 func rayFigures(c *ledger.Case) map[string]string {
 	out, f := teamFigures(c), c.F()
@@ -79,7 +86,10 @@ func rayFigures(c *ledger.Case) map[string]string {
 	if c.Contains("the task was running") { // 2.0 and 2.1
 		out["variable"] = "RAY_memory_usage_threshold_fraction"
 	}
-	out["node"] = after(c, "(IP: ")
+	out["node"], out["ended"] = after(c, "(IP: "), ""
+	if m := endedWorkers().FindStringSubmatch(c.Failure.Message); m != nil {
+		out["ended"] = m[1]
+	}
 	out["line"], out["over"], out["gain"], out["reserve"], out["at_once"] = "", "", "", "", ""
 	if f.Total != nil && f.Allocated != nil {
 		line := int64(float64(f.Total.Bytes) * share)

@@ -17,7 +17,10 @@ func listed(c *ledger.Case) bool { _, ok := topTask(c); return ok }
 
 var rayLook = cause.Cure{Fix: "close_other_apps", Title: "Check which processes fill the RAM[[, on {node}]]", Kind: "shell", Text: "ps aux --sort=-rss | head; ray memory --stats-only", Cost: "free"}
 
-var rayFewerTasks = cause.Cure{Fix: "lower_num_workers", Title: "Reserve memory for each task, so that fewer run at once", Told: "[[With {reserve} GiB each about {at_once} run at once here (Ray keeps some 30 % for its object store). ]]Or double `num_cpus`: then half as many run.", Steps: rayReserve, Cost: "slower"}
+var rayFewerTasks = cause.Cure{Fix: "lower_num_workers", Title: "Run fewer tasks at once", Ways: []cause.Way{
+	{For: "A program of others", Text: "lower its own number of workers or threads, or give Ray fewer CPUs: `ray start --head --num-cpus=4` or `ray.init(num_cpus=4)`"},
+	{For: "Your own code", Text: "reserve memory for each task, or double `num_cpus` of each: then half as many run"},
+}, Told: "[[With {reserve} GiB each about {at_once} run at once here (Ray keeps some 30 % for its object store).]]", Steps: rayReserve, Cost: "slower"}
 
 // only is a cure under a condition.
 func only(cure cause.Cure, cond func(*ledger.Case) bool) cause.Cure {
@@ -80,7 +83,7 @@ var rayCards = []cause.Card{
 		ID: "ray/node-low", Kinds: []fact.Kind{fact.RayKilled},
 		Cause: cause.HostMemory, Weight: cause.Decisive, Figures: rayFigures,
 		Headline: "killed a task because the node's RAM was nearly full[[ ({used} of {total})]]",
-		Means:    "System memory (RAM) ran out, not GPU memory, and the message does not list who holds it. Usually too many tasks run at once: Ray starts as many as the CPUs allow, and ignores memory unless a task reserves it. Or one process or the object store grows. Above {share}[[ ({line})]] Ray ends the newest task first[[; this one held {held}]].",
+		Means:    "System memory (RAM) ran out, not GPU memory, and the message does not list who holds it.[[ {ended} workers were killed.]] Usually too many tasks run at once: Ray starts as many as the CPUs allow, and ignores memory unless a task reserves it. Or one process or the object store grows. Above {share}[[ ({line})]] Ray ends the newest task first[[; this one held {held}]].",
 		Not:      rayNot,
 		Cures: []cause.Cure{
 			rayFewerTasks, rayLook,

@@ -9,6 +9,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/fix"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program/array/local"
+	"github.com/oomdoc/oomdoc/rules/program/host/activity"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
@@ -224,6 +225,16 @@ var ramCards = []cause.Card{
 			podLimit, windowsRAM, swap,
 			{Fix: "raise_memory_limit", If: when.Not(podded), Title: "Give it more RAM", Told: "A container or virtual machine has its own limit, often far below the machine's: raise that first. Otherwise use a machine with more RAM.", Cost: "less for other programs, or money"},
 			{Fix: "lower_num_workers", Title: "Use fewer threads, processes or jobs", Told: "Each has its own buffers, and many programs start one per CPU core.", Cost: "slower"},
+		},
+		Sources: []string{overcommit},
+	},
+	{
+		ID: "rest/ram-prepared", If: when.All(inRAM, activity.Prepares), Figures: roomFigures,
+		Headline: "ran out of system memory (RAM) while it prepared data",
+		Means:    "System memory (RAM) ran out, not GPU memory. [[{ram} of it was free. ]]Such scripts often keep something for every item until the end (a list, an index, all results), so the need grows with the amount of input. Nothing is trained yet, so settings of the training do not matter.",
+		Cures: []cause.Cure{
+			{Fix: "stream_dataset", Title: "Prepare the input in parts", Told: "Run it on a tenth of the input. If that works, split the input, run the parts one by one, and give the training all of the results: many trainers take several files. Use fewer worker processes.", Cost: "time"},
+			podLimit, windowsRAM, windowsLook, linuxLook, lookMac, swap,
 		},
 		Sources: []string{overcommit},
 	},

@@ -103,6 +103,18 @@ var matlabCallCards = []cause.Card{
 		Sources: []string{"https://github.com/MouseLand/Kilosort/blob/kilosort3/configFiles/configFile384.m", gpuDeviceDoc},
 	},
 	{
+		ID: "matlab/kilosort-ram", Kinds: ofRAM, If: when.Not(ledger.OnCard), Said: []string{"main_kilosort", "trackAndSort", "learnAndSolve8b", "template_learning", "clusterSingleBatches", "datashift2"},
+		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "ran out of system memory (RAM) in Kilosort",
+		Means: "Kilosort keeps the features of all spikes in RAM, so it needs more with each hour, channel and spike. In MATLAB versions the arrays are doubled when they are full, and for a moment old and new exist together. This is RAM, not GPU memory.",
+		Not:   "A smaller batch (`ops.NT`): it saves GPU memory.",
+		Cures: []cause.Cure{
+			{Fix: "stream_dataset", Title: "Sort a shorter part, or fewer spikes", Told: "`ops.trange = [0 7200]` (seconds) sorts two hours. If there are far more spikes than you expect, remove noisy channels from the channel map and raise `ops.Th`.", Cost: "several runs, or weak units"},
+			{Fix: "upgrade_version", Title: "Sort it with Kilosort 3 or 4", Told: "If you have an older one: a newer version may need less in this step. Kilosort 4 runs in Python.", Cost: "other results than before"},
+			{Fix: "raise_pagefile", Title: "Enlarge the page file (Windows) or swap", Cost: "slow while it is used"},
+		},
+		Sources: []string{"https://github.com/MouseLand/Kilosort/blob/main/configFiles/configFile384.m", matlabMemory},
+	},
+	{
 		ID: "matlab/gpu", Kinds: ofCard, Said: []string{"Out of memory on device", "gpuDevice", "Error using gpuArray", "parallel:gpu"},
 		Headline: "found GPU memory full in this call",
 		Means:    "A gpuArray stays in GPU memory as long as a variable refers to it, and numbers are double (8 bytes) by default. In training, mini-batch x image size decides. Each worker of a parallel pool needs its own memory, and another program may hold the rest.",

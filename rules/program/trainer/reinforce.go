@@ -62,8 +62,8 @@ var OpenRLHF = program.Program{
 	Work: "text-training", Edits: "flags", Language: "python",
 	Sources: program.Sources{"OpenRLHF/openrlhf/cli/train_ppo_ray.py": "--vllm.gpu_memory_utilization --vllm --vllm.enable_sleep --train.micro_batch_size --train --rollout.micro_batch_size --rollout --ds.adam_offload --ds --ds.zero_stage --actor.gradient_checkpointing_enable --actor --data.max_len --data --ref.offload --ref" +
 		" --micro_train_batch_size --micro_rollout_batch_size --vllm_gpu_memory_utilization --adam_offload --gradient_checkpointing --generate_max_len --vllm_enable_sleep",
-		"https://github.com/OpenRLHF/OpenRLHF/blob/v0.4.0/openrlhf/cli/train_ppo.py": "--zero_stage --lora_rank --ref_num_gpus_per_node --critic_num_gpus_per_node --ref_reward_offload"},
-	Proofs: []string{"(LLMRayActor pid=", "(PolicyModelActor pid=", "(ReferenceModelActor pid=", "(RewardModelActor pid=", "(CriticModelActor pid=", "openrlhf/", "OpenRLHF/", "openrlhf.cli"},
+		"https://github.com/OpenRLHF/OpenRLHF/blob/v0.4.0/openrlhf/cli/train_ppo.py": "--zero_stage --lora_rank --ref_num_gpus_per_node --critic_num_gpus_per_node --actor_num_nodes --critic_num_nodes --ref_reward_offload"},
+	Proofs: []string{"(LLMRayActor pid=", "(PolicyModelActor pid=", "(ReferenceModelActor pid=", "(RewardModelActor pid=", "(CriticModelActor pid=", "ray::ActorModelRayActor", "ray::CriticModelRayActor", "ray::PolicyModelActor", "ray::CriticModelActor", "openrlhf/", "OpenRLHF/", "openrlhf.cli"},
 	Steps: parts.Spelling{
 		"lower_gpu_memory_utilization": parts.Say("Set `--vllm.gpu_memory_utilization 0.5` with `--vllm.enable_sleep` (older releases: `--vllm_gpu_memory_utilization 0.5 --vllm_enable_sleep`)."),
 		"raise_gpu_memory_utilization": parts.Say("Raise `--vllm.gpu_memory_utilization` (older releases: `--vllm_gpu_memory_utilization`) by 0.1, as far as the trainer on the same GPU allows."),

@@ -33,6 +33,20 @@ func saverFigures(c *ledger.Case) map[string]string {
 	return out
 }
 
+// trainedFigures are what the two models hold that OpenRLHF trains.
+func trainedFigures(c *ledger.Case) map[string]string {
+	bytes := int64(0)
+	for _, p := range c.Facts.Tasks {
+		if _, role, _ := strings.Cut(p.Name, "::"); strings.HasPrefix(role, "ActorModel") || strings.HasPrefix(role, "CriticModel") || strings.HasPrefix(role, "PolicyModel") {
+			bytes += p.Bytes
+		}
+	}
+	if bytes == 0 {
+		return map[string]string{"trained": ""}
+	}
+	return map[string]string{"trained": units.Amount(bytes)}
+}
+
 const enginesShare = "verl's rollout engine takes a share of the whole GPU (`gpu_memory_utilization`, default 0.5). The trainer's weights, gradients and optimizer state are there too, unless they are offloaded"
 
 var offloadActor = cause.Cure{
@@ -150,6 +164,19 @@ var shortSamples = cures.Near("openrlhf.cli.train_sft", "openrlhf.cli.train_dpo"
 
 var openrlhfCards = []cause.Card{
 	tuning.FourModels,
+	{
+		ID: "openrlhf/offload-ram", Kinds: hostGone, Said: []string{"ActorModelRayActor", "CriticModelRayActor", "PolicyModelActor", "CriticModelActor", "--adam_offload", "ds.adam_offload"}, Figures: trainedFigures,
+		Cause: cause.HostMemory, Weight: cause.Strong,
+		Headline: "ran out of system memory (RAM)",
+		Means:    "[[Actor and critic, the two models that are trained, hold {trained} of RAM together. ]]With `--adam_offload` each of them keeps 12 to 16 bytes per parameter there (weights and Adam's states in 32 bit): 156 to 208 GB for 13 billion. The killed process is not always one of them.",
+		Not:      "Smaller batches: they save GPU memory. Turning off Ray's monitor: the kernel then kills instead.",
+		Cures: []cause.Cure{
+			{Fix: "raise_memory_limit", Title: "Leave out --adam_offload, if the GPUs have room", Told: "Newer: `--ds.adam_offload`. With `--zero_stage 3` each model's state is split over its GPUs, so give both more: `--actor_num_gpus_per_node`, `--critic_num_gpus_per_node`.", Cost: "GPU memory."},
+			{Fix: "shard_training", Title: "Spread both over more nodes", Told: "With `--actor_num_nodes 2 --critic_num_nodes 2` each node holds half of the offloaded state. Or use a node with more RAM.", Cost: "Another machine."},
+			{Fix: "use_lora", If: when.Not(cures.Near("--lora_rank", "lora.rank")), Title: "Train a LoRA", Told: "Add `--lora_rank 32`: the optimizer's state is then small. A smaller critic saves as well.", Cost: "For most purposes the same result."},
+		},
+		Sources: []string{"OpenRLHF/openrlhf/cli/train_ppo_ray.py", "https://www.deepspeed.ai/docs/config-json/"},
+	},
 	{
 		ID: "openrlhf/wake-up", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError, fact.VLLMLoad, fact.VLLMNoCache, fact.VLLMFreeTooLow}, Said: []string{"wake_up", "cumem.py", "vllm_engine", "LLMRayActor"},
 		Cause: cause.BudgetMisconfigured, Weight: cause.Strong,

@@ -89,6 +89,9 @@ func (w *work) does(c *ledger.Case) bool {
 	}
 	for n, line := range lines[:min(lastLines, len(lines))] {
 		words := slices.Collect(reader.Words(line))
+		if slices.ContainsFunc(words[:min(4, len(words))], func(w string) bool { return w == "finish" || w == "finished" || w == "done" }) {
+			continue // with that work
+		}
 		for _, word := range words[:min(4, len(words))] {
 			i := slices.IndexFunc(works, func(x work) bool { return slices.Contains(strings.Fields(x.says), word) })
 			if i >= 0 && (n == 0 || works[i].long) {
@@ -100,6 +103,26 @@ func (w *work) does(c *ledger.Case) bool {
 		return slices.ContainsFunc(command(c), func(word string) bool { return slices.Contains(strings.Fields(x.named), word) })
 	})
 	return i >= 0 && &works[i] == w && !Training(c)
+}
+
+// Prepares: what was started is named as something that prepares data.
+func Prepares(c *ledger.Case) bool {
+	words, named := command(c), strings.Fields(works[len(works)-1].named)
+	for _, x := range c.Facts.Code {
+		if x.Function == "<module>" && x.Own && x.Line <= c.Failure.Line {
+			words = slices.AppendSeq(words, reader.Words(path.Base(x.File)))
+			break // those below it are imported
+		}
+	}
+	return !Training(c) && slices.ContainsFunc(words, func(word string) bool { return slices.Contains(named, word) })
+}
+
+// Forked: Python found semaphores that its worker processes had left behind; a
+// single one is that of a progress bar.
+func Forked(c *ledger.Case) bool {
+	return slices.ContainsFunc(c.Facts.Talk, func(x fact.Word) bool {
+		return strings.Contains(x.Text, " leaked semaphore") && !strings.Contains(x.Text, " 1 leaked")
+	})
 }
 
 // weights: a conversion of the weights of a model, by its command, or by a file of
@@ -224,7 +247,8 @@ func counted(c *ledger.Case) (n int64) {
 	return n
 }
 
-// requests are how many had been answered, as the last lines show.
+// requests are how many had been answered, as the last lines show; Ultralytics
+// counts the images of each call.
 func requests(c *ledger.Case) (n int) {
 	for _, line := range last(c) {
 		if answered().MatchString(line) {
@@ -234,7 +258,9 @@ func requests(c *ledger.Case) (n int) {
 	return n
 }
 
-var answered = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"(?:GET|POST|PUT) [^"]{1,200}" 200`) })
+var answered = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`"(?:GET|POST|PUT) [^"]{1,200}" 200|(?:^|\d )image 1/1 /`)
+})
 
 // calibrated: llm-compressor's "Quantizing model.layers.3.mlp.up_proj using 512 samples".
 var calibrated = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`using ([1-9]\d{0,6}) samples`) })
