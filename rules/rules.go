@@ -33,6 +33,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/answer"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/explain"
@@ -128,6 +129,7 @@ func called(c *ledger.Case, card *cause.Card) string {
 		return c.Framework // the system ended a program: the sentence is about that
 	case c.Reader.Program != "" && reader != nil && reader.Reader().App && reader.Edits != "admin":
 		return reader.Name
+	case c.Framework == other.Name && c.Root(fact.NCCLShm): // Horovod uses NCCL too
 	case at >= 0 && (at < under || under < 0), name != "" && owner != nil && c.Framework == other.Name:
 		return name
 	}

@@ -26,7 +26,7 @@ var guards = map[string]text.Guard{
 // isDisk tells a disk from /dev/shm: errno 28 on "</torch_...>", /dev/shm or a
 // semaphore is shared memory.
 func isDisk(m text.Message) bool {
-	for _, shared := range [...]string{"</torch_", "'/psm_", "/dev/shm", "semlock", "sharedmemorysegment", "triton_python_backend_shm"} {
+	for _, shared := range [...]string{"</torch_", "'/psm_", "/dev/shm", "semlock", "ncclwarncalltoposix_fallocate", "sharedmemorysegment", "triton_python_backend_shm"} {
 		if m.Precedes(shared, 500) || m.Follows(shared, 160) {
 			known := func(x fact.Failure) bool {
 				return x.Kind == fact.SharedMemory || x.Kind == fact.NCCLShm || x.Kind == fact.SharedSegment

@@ -18,6 +18,7 @@ var NCCL = text.Parser{Name: "nccl", Explains: map[fact.Kind]int{fact.NCCLShm: 4
 
 var ncclWordings = slices.Concat(
 	text.OnAny(readNCCLAlloc, "Cuda failure 2 'out of memory'", "Cuda failure 'out of memory'", "Failed to CUDA calloc"),
+	text.OnAny(readNCCLFallocate, "Call to posix_fallocate failed"),
 	text.OnAny(readNCCLShm, "creating shared memory segment /dev/shm/nccl", "failed to extend /dev/shm/nccl", "creating shared memory segment nccl-shm"),
 )
 
@@ -54,4 +55,13 @@ func ncclUser(m text.Message) string {
 // "internal error" or "unhandled system error".
 func readNCCLShm(m text.Message) int {
 	return m.FailWith(fact.Failure{Kind: fact.NCCLShm, Framework: ncclUser(m), Backend: "cpu", Phase: "startup_check"}, m.Find(ncclShmPattern, 110))
+}
+
+// readNCCLFallocate reads the line before those two, where a paste ends at it: what
+// NCCL reserves with this call is always a segment in /dev/shm.
+func readNCCLFallocate(m text.Message) int {
+	if !m.Precedes("ncclwarn", 20) || !m.Follows("nospaceleft", 45) {
+		return m.At
+	}
+	return readNCCLShm(m)
 }
