@@ -30,7 +30,7 @@ func smallPiece(c *ledger.Case) bool {
 }
 
 // optimizerWords stand where the optimizer makes its values.
-var optimizerWords = []string{"exp_avg_sq", "exp_avg'] =", "p, memory_format=torch.preserve_format", "torch/optim/adam", "_init_group", "bnb/optim", "bitsandbytes/optim"}
+var optimizerWords = []string{"exp_avg_sq", "exp_avg'] =", `exp_avg"] =`, "p, memory_format=torch.preserve_format", "torch/optim/adam", "_init_group", "bnb/optim", "bitsandbytes/optim"}
 
 // temporaryWords stand where Adam computes on values that it has.
 var temporaryWords = []string{"denom = (exp_avg_sq.sqrt()", "denom = exp_avg_sq.sqrt()", "torch._foreach_sqrt(", "torch._foreach_div(", "in _multi_tensor_adam", "denom = (max_exp_avg_sqs"}
