@@ -32,7 +32,7 @@ var trainerLines = slices.Concat(
 		"max_seq_length=", "cutoff_len", "sequence_len:"),
 	text.OnAny(text.States(0, 60, text.NewPattern(`^(?:killingsubprocess|local_rank:\d{1,3}(?:\)exitcode:-?\d{1,3})?\(pid:|sendingprocess)(?<rank_pid>\d{2,7})`)),
 		"Killing subprocess", "local_rank:", "Sending process"),
-	text.OnAny(text.Signals("distributed"), "torch.distributed.elastic", "distributed init (rank", "--local_rank=1", "--local_rank=2", "--local_rank=3", "[rank1]:", "nproc_per_node=2", "nproc_per_node=4", "nproc_per_node=8", "nproc_per_node 2", "nproc_per_node 4", "nproc_per_node 8", "--multi_gpu"),
+	text.OnAny(text.Signals("distributed"), "torch.distributed.elastic", "distributed init (rank", "--local_rank=1", "--local_rank=2", "--local_rank=3", "[rank1]:", "[rank2]:", "[rank3]:", "[rank4]:", "[rank5]:", "[rank6]:", "[rank7]:", "nproc_per_node=2", "nproc_per_node=4", "nproc_per_node=8", "nproc_per_node 2", "nproc_per_node 4", "nproc_per_node 8", "--multi_gpu"),
 )
 
 var printedShape = text.NewPattern(`shape[=:]\((?<printed_shape>\d{2,12}),\d`)

@@ -282,7 +282,7 @@ var (
 			saying(phaseCard("", "ran out of GPU memory in RLHF (step 3), which needs four models", "Step 3 trains an actor and a critic and also keeps a reference and a reward model. The hybrid engine adds buffers and a KV cache for generating `max_prompt_seq_len` + `max_answer_seq_len` tokens.",
 				"", "DeepSpeedExamples/applications/DeepSpeed-Chat/training/step3_rlhf_finetuning/main.py", stepped,
 				fixes("shard_training", "offload_optimizer", "quantize_kv_cache")), "deepspeed-chat/four", "step3_rlhf_finetuning", "rlhf_engine.py", "ppo_trainer.py"),
-			stepOf("deepspeed-chat", "Without LoRA it trains all weights: about 16 bytes per parameter, split over the GPUs with ZeRO 3. `per_device_train_batch_size` x `max_seq_len` comes on top.",
+			stepOf("deepspeed-chat", "Without `--only_optimize_lora` (beside `--lora_dim`) it trains all weights: about 16 bytes per parameter. ZeRO 3 splits them over the GPUs; on one GPU it splits nothing. `per_device_train_batch_size` x `max_seq_len` comes on top.",
 				"", "DeepSpeedExamples/applications/DeepSpeed-Chat/training/step1_supervised_finetuning/main.py",
 				"shard_training", "offload_optimizer", "lower_batch_size"),
 		},

@@ -11,6 +11,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/program/torch/clues"
 	"github.com/oomdoc/oomdoc/rules/program/torch/cures"
 	"github.com/oomdoc/oomdoc/rules/program/torch/ram"
+	"github.com/oomdoc/oomdoc/rules/program/torch/ranks"
 	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -29,7 +30,7 @@ func smallPiece(c *ledger.Case) bool {
 }
 
 // optimizerWords stand where the optimizer makes its values.
-var optimizerWords = []string{"exp_avg_sq", "exp_avg'] =", "p, memory_format=torch.preserve_format", "torch/optim/adam", "_init_group", "bnb/optim", "bitsandbytes/optim"}
+var optimizerWords = []string{"exp_avg_sq", "exp_avg'] =", `exp_avg"] =`, "p, memory_format=torch.preserve_format", "torch/optim/adam", "_init_group", "bnb/optim", "bitsandbytes/optim"}
 
 // temporaryWords stand where Adam computes on values that it has.
 var temporaryWords = []string{"denom = (exp_avg_sq.sqrt()", "denom = exp_avg_sq.sqrt()", "torch._foreach_sqrt(", "torch._foreach_div(", "in _multi_tensor_adam", "denom = (max_exp_avg_sqs"}
@@ -142,9 +143,10 @@ var placeCards = slices.Concat(ram.Cards, []cause.Card{
 		Means: "It failed in the optimizer. At its first step Adam creates two values for each trained parameter (8 bytes at 32 bit), on top of weights and gradients.",
 		Not:   "A smaller batch alone: weights, gradients and optimizer state stay as large.",
 		Cures: []cause.Cure{
+			{Fix: "shard_training", If: when.All(cures.Ranked, when.Not(cures.Has(fact.Sharded))), Title: "Shard it over the GPUs that you use (ZeRO-3 or FSDP)", Cost: "slower steps", Told: "The log shows several processes (ranks). Without ZeRO or FSDP each holds the whole state. Trainer: save this as ds.json and add `--deepspeed ds.json`. Accelerate and your own code: FSDP.", Kind: "config", Text: ranks.WholeFile},
 			{Fix: "optimizer_8bit", Title: "Use 8-bit Adam", Told: "2 bytes per parameter instead of 8 (`pip install bitsandbytes`):", Kind: "python", Text: "import bitsandbytes as bnb\n\noptimizer = bnb.optim.AdamW8bit(model.parameters(), lr=lr)", Cost: "None worth mentioning."},
 			{Fix: "use_lora", Title: "Train fewer parameters", Kind: "text", Text: "Freeze layers (`requires_grad_(False)`), or train a LoRA: only trained parameters have optimizer state.", Cost: "For most purposes the same result."},
-			{Fix: "shard_training", Title: "Shard it over several GPUs (FSDP, ZeRO)"},
+			{Fix: "shard_training", If: when.Not(cures.Ranked), Title: "Shard it over several GPUs (FSDP, ZeRO)"},
 		},
 		Sources: []string{"pytorch/torch/optim/adam.py", "https://github.com/pytorch/pytorch/issues/9439"},
 	},

@@ -126,7 +126,8 @@ var deepspeedCards = []cause.Card{
 		Not:   "`train_batch_size`: only `train_micro_batch_size_per_gpu` is on a card.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", If: manyInBatch, Title: "Lower the batch size, turn on gradient checkpointing", Told: "In your TrainingArguments (`\"auto\"` in the DeepSpeed file takes the values from there):", Steps: smallerBatch("python", "gradient_checkpointing=True,\nper_device_train_batch_size=%d, gradient_accumulation_steps=%d"), Cost: "Slower; nearly the same result."},
-			{Fix: "offload_optimizer", Title: "Use the next ZeRO stage, or offload", Told: "In the DeepSpeed file:", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 3, \"offload_optimizer\": {\"device\": \"cpu\", \"pin_memory\": true}}", Cost: "Slower steps; 12 bytes of RAM a parameter."},
+			{Fix: "offload_optimizer", If: ranks.Stage3, Title: "Offload the optimizer to system memory (RAM)", Told: "Stage 3, which you run, divides the weights already. In the DeepSpeed file:", Steps: ranks.OffloadSteps, Cost: "Slower steps; 12 bytes of RAM a parameter."},
+			{Fix: "offload_optimizer", If: when.Not(ranks.Stage3), Title: "Use ZeRO stage 3, or offload", Told: "Stages 1 and 2 keep all of the weights on each GPU. In the DeepSpeed file:", Kind: "config", Text: "\"zero_optimization\": {\"stage\": 3, \"offload_optimizer\": {\"device\": \"cpu\", \"pin_memory\": true}}", Cost: "Slower steps; 12 bytes of RAM a parameter."},
 			{Fix: "lower_context", Title: "Shorten the samples", Cost: "what comes after the limit is cut off"},
 		},
 		Sources: []string{"DeepSpeed/docs/_pages/config-json.md", "transformers/docs/source/en/deepspeed.md"},

@@ -151,7 +151,7 @@ var (
 	DeepSpeed = program.Program{
 		Name: "deepspeed", Shown: "DeepSpeed", Rank: 68,
 		Edits: "code", Language: "python", Script: "deepspeed-script",
-		Cards:  slices.Concat(engine.DeepSpeedServing, ranks.PreparedCards, []cause.Card{ranks.Gathered}, deepspeedCards),
+		Cards:  slices.Concat(engine.DeepSpeedServing, ranks.PreparedCards, []cause.Card{ranks.Gathered, ranks.FirstBucket}, deepspeedCards),
 		Proofs: []string{"GB Max_MA ", "CPU Virtual Memory: used", "site-packages/deepspeed/", "dist-packages/deepspeed/", "DeepSpeed/deepspeed/", "TorchBackend in DeepSpeed"},
 		Like:   []*program.Program{&Transformers},
 	}

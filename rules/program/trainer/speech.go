@@ -69,7 +69,7 @@ var Fairseq = program.Program{
 		"fairseq/fairseq/models/transformer/transformer_config.py": "--checkpoint-activations",
 		"fairseq/fairseq/tasks/translation.py":                     "--max-source-positions --max-target-positions",
 	},
-	Proofs: []string{"fairseq_cli/", "fairseq/trainer.py", "fairseq/tasks/", "fairseq-train ", "| INFO | fairseq", "| WARNING | fairseq", "OOM: Ran out of memory with exception", "fairseq/trainer", "ran out of memory with exception"},
+	Proofs: []string{"fairseq_cli/", "fairseq/trainer.py", "fairseq/tasks/", "fairseq-train ", "| INFO | fairseq", "| WARNING | fairseq", "OOM: Ran out of memory with exception", "fairseq/trainer", "ran out of memory with exception", "(with max tokens per GPU"}, Hints: []string{"| WARNING: ran out of memory on GPU #"},
 	Beside: map[string][]string{"ran out of memory with exception": {"cudaoutofmemory"}},
 	Steps: parts.Spelling{
 		"lower_batch_size": func(c *ledger.Case) []step.Step {

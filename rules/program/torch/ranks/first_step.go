@@ -12,7 +12,7 @@ import (
 
 // MakesState are lines in which PyTorch's Adam makes what it keeps of each
 // parameter, at its first step (torch/optim/adam.py, _init_group).
-var MakesState = []string{"exp_avg_sq", "in _init_group"}
+var MakesState = []string{"exp_avg_sq", `exp_avg"] =`, `exp_avg'] =`, "in _init_group"}
 
 // FirstStep is about that moment in a training that DeepSpeed shards.
 var FirstStep = cause.Card{

@@ -38,6 +38,13 @@ func BucketSteps(c *ledger.Case) []step.Step {
 	return []step.Step{{Kind: "config", Text: text}}
 }
 
+// WholeFile is a DeepSpeed file for the Trainer, which fills in "auto".
+const WholeFile = `{
+  "zero_optimization": {"stage": 3, "stage3_gather_16bit_weights_on_model_save": true},
+  "bf16": {"enabled": "auto"}, "fp16": {"enabled": "auto"},
+  "train_micro_batch_size_per_gpu": "auto", "gradient_accumulation_steps": "auto"
+}`
+
 // OffloadWeights is what is left at stage 3.
 var OffloadWeights = cause.Cure{
 	Fix: "cpu_offload", If: Stage3, Title: "Offload the weights too (offload_param)", Cost: "slower steps; 2 bytes of RAM per parameter",
@@ -87,6 +94,25 @@ var NoZeRO = cause.Card{
 	},
 	Sources: []string{"DeepSpeed/deepspeed/runtime/fp16/fused_optimizer.py", "DeepSpeed/docs/_pages/config-json.md"},
 }
+
+// FirstBucket is about the buffer that stages 1 and 2 make as a backward pass
+// starts (deepspeed/runtime/zero/stage_1_and_2.py, backward).
+var FirstBucket = cause.Card{
+	ID: "deepspeed/first-bucket", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"torch.empty(int(self.reduce_bucket_size)", "buf_0 = torch.empty(", "buf_1 = torch.empty("},
+	If: when.Not(when.Any(ledger.Crowded, Stage3)), Cause: cause.TrainingStateTooLarge, Weight: cause.Strong, Headline: "ran out of memory as the backward pass began: no room for ZeRO's gradient bucket of {asked}",
+	Means: "The failing line makes the buffer for gradients (`reduce_bucket_size`; twice with `overlap_comm`). This is ZeRO stage 1 or 2: every GPU holds all of the weights, beside its share of the optimizer and the activations. So {mine} was in use before the first gradient.",
+	Not:   "`train_batch_size`: only `train_micro_batch_size_per_gpu` is on a card.",
+	Cures: []cause.Cure{
+		{Fix: "offload_optimizer", Title: "Use ZeRO stage 3, with the optimizer in system memory", Told: "Stage 3 also divides the weights. On a single GPU only the offload helps. In the DeepSpeed file:", Kind: "config", Text: `"zero_optimization": {"stage": 3, "offload_optimizer": {"device": "cpu", "pin_memory": true}}`, Cost: "slower steps; 12 bytes of RAM per parameter"},
+		{Fix: "limit_framework_preallocation", Title: "Make the bucket smaller", Told: "At 5e7 it takes 0.1 GB in 16 bit. That makes room for the bucket only; keep your own stage.", Steps: BucketSteps, Cost: "somewhat slower exchange"},
+		{Fix: "gradient_checkpointing", If: when.Not(checkpoints), Title: "Turn on gradient checkpointing, lower the micro-batch", Cost: "slower", Told: "`model.gradient_checkpointing_enable()` (Trainer: `gradient_checkpointing=True`), and 1 sample per GPU: the activations take the rest."},
+		{Fix: "use_lora"},
+	},
+	Sources: []string{"DeepSpeed/deepspeed/runtime/zero/stage_1_and_2.py", "DeepSpeed/docs/_pages/config-json.md"},
+}
+
+// checkpoints: the log shows that activations are computed twice already.
+func checkpoints(c *ledger.Case) bool { return ledger.Has(c, fact.Checkpoints) }
 
 // Buckets is about the exchange of gradients.
 var Buckets = cause.Card{

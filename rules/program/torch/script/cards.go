@@ -239,6 +239,7 @@ var collecting = []cause.Card{
 		}),
 		Sources: []string{cures.MemoryFAQ, "https://github.com/CSAILVision/semantic-segmentation-pytorch"},
 	},
+	inputsKept,
 }
 
 func pictures(c *ledger.Case) bool { return c.Reader.Work == "vision" }
