@@ -74,12 +74,12 @@ var beyondCards = []cause.Card{{
 // tensorFlowRestCards hold where none of TensorFlow's does.
 var tensorFlowRestCards = []cause.Card{
 	{
-		ID: "tensorflow/largest-tensor", Kinds: []fact.Kind{fact.TFAlloc}, If: when.All(offCPU, mostOfPool), Figures: poolFigures,
+		ID: "tensorflow/largest-tensor", Kinds: []fact.Kind{fact.TFAlloc}, If: when.All(offCPU, mostOfPool), Figures: calls.LargestFigures(poolFigures, sessionWords),
 		Headline: "asked for {asked} for one tensor, most of its GPU memory",
 		Means:    "This one tensor needs most of the[[ {limit} of]] GPU memory that TensorFlow may use. The shape in the message shows which side is large: {first}. Other sides are image or volume size, channels, length, classes or pairs.",
 		Not:      "Memory growth: it changes when memory is taken, not how much.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", If: when.Not(oneInBatch), Title: "Lower the batch size", Told: "If the first number of the shape is your batch, halve it: `batch_size=` in `fit` or `predict`, `.batch(...)` in tf.data, or the script's own option.", Cost: "slower"},
+			{Fix: "lower_batch_size", If: when.Not(oneInBatch), Title: "Lower the batch size", Told: "If the first number of the shape is your batch, halve it[[: {half}]]. {where}", Cost: "slower"},
 			{Fix: "lower_resolution", Title: "Use a smaller input, or patches of it", Told: "Resize or crop the input: half of each side is a quarter of an image and an eighth of a volume. Or run the model on patches and join the results. Shorten sequences.", Cost: "detail"},
 			{Fix: "cpu_offload", If: when.Not((*ledger.Case).Training), Title: "Prediction only: run it on the CPU", Told: "System RAM is usually larger than GPU memory. Before the start:", Steps: environ("CUDA_VISIBLE_DEVICES", "-1"), Cost: "slower"},
 			{Fix: "fix_shape", Title: "If another side is unexpected: find its source", Told: "Print the shapes before that operation. `tile`, `repeat`, one-hot rows, all pairs, and (n,1) combined with (n,) multiply sides.", Cost: "free"},

@@ -170,7 +170,7 @@ var jaxCards = []cause.Card{
 			runtimeFirst,
 			onlyWhere(calls.AtLeast(2*units.GiB), smallBatch),
 			{Fix: "kill_stale_process", If: when.Not(inNotebook), Title: "Check the card, and raise the memory fraction", Told: "End an old Python or notebook. If nothing else is on the card, give JAX more of it before `import jax`:", Kind: "shell", Text: "nvidia-smi\nexport XLA_PYTHON_CLIENT_MEM_FRACTION=.92", Cost: "Free"},
-			onlyWhere(when.Not(calls.AtLeast(2*units.GiB)), smallBatch),
+			onlyWhere(when.Not(calls.AtLeast(2*units.GiB)), smallBatch), calls.Spill,
 			{Fix: "gradient_checkpointing", Title: "In training: turn on gradient checkpointing", Kind: "python", Text: "block = jax.checkpoint(block)   # Flax: nn.remat(Block)", Cost: "About a quarter more time per step"},
 		},
 		Sources: []string{jaxMemory, jaxClient},

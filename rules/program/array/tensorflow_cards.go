@@ -117,7 +117,7 @@ var tensorFlowCards = []cause.Card{
 	},
 	firstLayerCard, calls.ManyGraphs,
 	stepCard("tensorflow/oom-session", sessionWords, nil, []string{bfcAllocator, tfGuide}, []cause.Cure{
-		{Fix: "lower_batch_size", If: when.Not(oneInBatch), Title: "Halve the batch size[[: {halved}]]", Told: "Use the script's own option, `batch_size=` in `fit`, or the number of samples you pass to `feed_dict` or the input function.", Cost: "More runs"},
+		{Fix: "lower_batch_size", If: when.Not(oneInBatch), Title: "Halve the batch size[[: {halved}]]", Told: "Use the script's own option or config file, `batch_size=` in `fit`, or the number of samples you pass to `feed_dict` or the input function.", Cost: "More runs"},
 		shorter,
 		{Fix: "lower_resolution", If: when.Not(threeSides), Title: "Use a smaller input", Told: "Half the width and height is a quarter of the activations. For other data: half the points, neighbors or length, in the program's own setting.", Cost: "Detail"},
 		{Fix: "gradient_accumulation", If: (*ledger.Case).Training, Title: "Accumulate gradients", Told: "Add up the gradients of several small batches (`compute_gradients`) in variables, and pass their mean to `apply_gradients`.", Cost: "Slower"},

@@ -5,6 +5,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/array/calls"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
@@ -41,8 +42,8 @@ var (
 	GPT2 = trainer("gpt-2-tensorflow", "GPT-2 (TensorFlow)", "text-training", []string{"gpt_2_simple/", "gpt-2-simple", "gpt2.finetune(", "gpt-2/src/", "gpt-2/train.py", "{{node model/h"},
 		"Fine-tuning with Adam takes 16 bytes per parameter (124M: 2 GB, 355M: 5.7 GB, 774M: 12.4 GB, 1558M: 25 GB), plus the activations of 1024 tokens.",
 		[]string{"minimaxir/gpt-2-simple/gpt_2_simple/gpt_2.py", "nshepperd/gpt-2/train.py"},
-		cause.Cure{Fix: "gradient_checkpointing", Title: "Turn on gradient checkpointing, batch 1", Told: "gpt-2-simple: `finetune(..., batch_size=1, use_memory_saving_gradients=True, only_train_transformer_layers=True, accumulate_gradients=1)` (checkpointing needs TensorFlow 1). nshepperd's train.py: `--batch_size 1 --memory_saving_gradients --only_train_transformer_layers`.", Cost: "Slower"},
-		cause.Cure{Fix: "use_smaller_model", Title: "Use a smaller model", Told: "`model_name=\"124M\"` or `\"355M\"`. A card of 12 to 16 GB can train 355M, not 774M.", Cost: "Quality"},
+		calls.SmallestGPT2, cause.Cure{Fix: "gradient_checkpointing", Title: "Turn on gradient checkpointing, batch 1", Told: "gpt-2-simple: `finetune(..., batch_size=1, use_memory_saving_gradients=True, only_train_transformer_layers=True, accumulate_gradients=1)` (checkpointing needs TensorFlow 1). nshepperd's train.py: `--batch_size 1 --memory_saving_gradients --only_train_transformer_layers`.", Cost: "Slower"},
+		calls.SmallerGPT2,
 		cause.Cure{Fix: "lower_batch_size", Title: "Use SGD; generate fewer samples at once", Told: "`--optimizer sgd` (nshepperd's train.py) keeps no moments. To generate, set `nsamples` and `batch_size` of `generate` to 1.", Cost: "Tuning"})
 	DeepLabCut = trainer("deeplabcut", "DeepLabCut", "vision", []string{"deeplabcut/", "pose_estimation_tensorflow", "deeplabcut.train_network"},
 		"Images go through the network at their own size times `global_scale`, so large frames can fill the card even with a batch of 1.",

@@ -76,7 +76,7 @@ var fullCards = []cause.Card{
 		Means:    "This program held {mine} of {total} while the model was still being loaded. The {asked} that failed was only the next piece.",
 		Not:      "A smaller batch or a shorter input: the model was still being loaded.",
 		Cures: []cause.Cure{
-			cures.TooSmall, cures.ShareLoad,
+			cures.TooSmall, cures.ShareLoad, cures.FewerThan16,
 			{Fix: "balance_split", If: readsToCard, Title: "Load the checkpoint to the CPU first", Cost: "free", Told: "Otherwise the GPU holds the weights twice for a moment:", Kind: "python", Text: "checkpoint = torch.load(path, map_location=\"cpu\")   # path: as in your call\nmodel.load_state_dict(checkpoint)\ndel checkpoint"},
 			{Fix: "cpu_offload", If: when.All(cures.NarrowAlready, when.Not(pipelined)), Title: "Keep part of the model in system memory (RAM)", Cost: "slower", Told: "Turn on the program's option for block swap, offloading or low VRAM (transformers: `device_map=\"auto\"`; diffusers: `pipe.enable_model_cpu_offload()`). The weights are already in 16 bit or less."},
 			{Fix: "cpu_offload", If: pipelined, Title: "Keep one model of the pipeline on the card at a time", Cost: "slower", Told: "Use this instead of `.to(\"cuda\")`. If it is still too much: `enable_sequential_cpu_offload()`, which is much slower. In a ready-made program: its offloading or low VRAM option.", Kind: "python", Text: "pipe.enable_model_cpu_offload()   # diffusers; pipe: your pipeline, loaded with torch_dtype=torch.bfloat16"},

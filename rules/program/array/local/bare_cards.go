@@ -19,7 +19,7 @@ var (
 	ContextWords = []string{"CuDevicePrimaryCtxRetain", "cuDevicePrimaryCtxRetain", "cuCtxCreate"}
 	anyOfCard    = []string{cause.Unknown, cause.BatchTooLarge, cause.ModelTooLarge, cause.OversizedAllocation}
 	ofWhom       = cause.Cure{Fix: "kill_stale_process", Title: "See what is using each card", Told: "End what is yours and no longer needed. Inside a container the process list is usually empty: run it on the host.", Kind: "shell", Text: "nvidia-smi", Cost: "free"}
-	hideOthers   = cause.Cure{Fix: "select_gpu", Title: "Hide the full cards before the start", Told: "Some programs touch every card at their start, so one full card stops them. Show them only a free card, by its number in `nvidia-smi` (they then count from 0):", Kind: "env", Text: "export CUDA_VISIBLE_DEVICES=1", Cost: "needs a free card"}
+	hideOthers   = cause.Cure{Fix: "select_gpu", Title: "Hide the full cards before the start", Told: "Some programs touch every card at their start, so one full card stops them. Show them only a free card, by its number in `nvidia-smi`. They then count from 0: if you name cards in an option (`--gpu 5`), write 0 there.", Kind: "env", Text: "export CUDA_VISIBLE_DEVICES=1", Cost: "needs a free card"}
 )
 
 // NamedCards are about refusals on a card whose message names the library or the

@@ -1,6 +1,8 @@
 package local
 
 import (
+	"strings"
+
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
@@ -20,8 +22,8 @@ func compiling(c *ledger.Case) bool { return c.Phase == "load" || c.Near(loadWor
 
 var (
 	fewerBits = cause.Cure{Fix: "use_lower_quant", If: compiling, Title: "Export the model with 8-bit or 4-bit weights", Cost: "some quality", Told: "That is a half or a quarter of 16 bit. For a Hugging Face model: `optimum-cli export openvino --model NAME --weight-format int4 FOLDER` (or `int8`). Or download a ready OpenVINO model in int4."}
-	onCPU     = cause.Cure{Fix: "cpu_offload", Title: "Run this model on the CPU", Cost: "slower", Told: "Then only RAM counts. Change the program's device setting, or use its image without OpenVINO. OpenVINO Model Server: `target_device` `CPU`. Code: `compile_model(model, \"CPU\")`."}
-	lessInput = cause.Cure{Fix: "lower_batch_size", If: when.Not(compiling), Title: "Use a smaller input or batch", Cost: "detail, or more calls", Told: "Halve the length, or the width and height: attention scores then need a quarter."}
+	onCPU     = cause.Cure{Fix: "cpu_offload", Title: "Run this model on the CPU", Cost: "slower", Told: "Then only RAM counts. Change the program's device setting, or use its image without OpenVINO. OpenVINO Model Server: `target_device` `CPU`. Code: `compile_model(model, \"CPU\")`, GenAI `LLMPipeline(path, \"CPU\")`."}
+	lessInput = cause.Cure{Fix: "lower_batch_size", If: when.Not(compiling), Title: "Use a smaller input or batch", Cost: "detail, or more calls", Told: "Half the length needs a quarter of the attention scores. Images: half the width and height, and fewer images or frames in one request."}
 )
 
 // LibraryCards are about NVIDIA's libraries under a program that is not known.
@@ -44,15 +46,15 @@ var LibraryCards = []cause.Card{{
 // of its refusal.
 var DriverCards = []cause.Card{
 	{
-		ID: "other/openvino-piece", Kinds: []fact.Kind{fact.BufferLimit}, Said: []string{"Exceeded max size of memory object allocation"}, If: func(c *ledger.Case) bool {
+		ID: "other/openvino-piece", Kinds: []fact.Kind{fact.BufferLimit}, Said: []string{"Exceeded max size of memory object allocation", "infer_request.cpp"}, If: func(c *ledger.Case) bool {
 			return c.F().Limit != nil && ledger.Requested(c) > c.F().Limit.Bytes && ledger.Requested(c) < cause.Absurd
 		},
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Headline: "needs {asked} in one buffer; this Intel GPU allows {limit}",
-		Means: "While a model is compiled, such a buffer is probably its largest weight. In a request it is the input or result of one layer, often attention scores, which grow with the square of the length.",
-		Not:   "Closing programs: the limit is for a single buffer.",
+		Means: "{piece}", Figures: pieceFigures,
+		Not: "Closing programs: the limit is for a single buffer.",
 		Cures: []cause.Cure{
 			lessInput, fewerBits,
-			{Fix: "raise_memory_limit", Title: "Allow larger buffers (new versions of OpenVINO)", Cost: "slower loading, more for the driver", Told: "Set this GPU property where the program allows it. Model Server: in `plugin_config`.", Kind: "config", Text: "{\"GPU_ENABLE_LARGE_ALLOCATIONS\": \"YES\"}"},
+			{Fix: "raise_memory_limit", Title: "Allow larger buffers (new versions of OpenVINO)", Cost: "slower loading, more for the driver", Told: "Set this GPU property where the program allows it. Model Server: in `plugin_config`. OpenVINO GenAI in Python: as an argument, `VLMPipeline(path, \"GPU\", GPU_ENABLE_LARGE_ALLOCATIONS=\"YES\")` (`LLMPipeline` likewise).", Kind: "config", Text: "{\"GPU_ENABLE_LARGE_ALLOCATIONS\": \"YES\"}"},
 			onCPU,
 		},
 		Sources: []string{intelEngine, intelHints, "https://registry.khronos.org/OpenCL/sdk/3.0/docs/man/html/clGetDeviceInfo.html"},
@@ -148,6 +150,20 @@ func openVINOFigures(c *ledger.Case) map[string]string {
 		out["held"], out["all"] = units.Amount(f.Allocated.Bytes), units.Amount(f.Total.Bytes)
 	}
 	return out
+}
+
+// pieceFigures say what a buffer above the limit is: the message names the file
+// of a request or of compiling, where it was cut off neither.
+func pieceFigures(c *ledger.Case) map[string]string {
+	weight := "While a model is compiled, such a buffer is probably its largest weight."
+	request := "In a request it is the input or result of one layer, often attention scores, which grow with the square of the length."
+	switch {
+	case compiling(c):
+		return map[string]string{"piece": weight}
+	case c.Near("infer_request.cpp"):
+		return map[string]string{"piece": "The model was compiled already; this is a request. The buffer" + strings.TrimPrefix(request, "In a request it")}
+	}
+	return map[string]string{"piece": weight + " " + request}
 }
 
 // drawnFigures are what the program held itself, and what a pasted table shows.

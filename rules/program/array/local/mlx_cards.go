@@ -96,6 +96,18 @@ var MLXCards = append(guardCards, []cause.Card{
 		Sources: []string{"mlx-lm/mlx_lm/server.py", "mlx/mlx/backend/metal/device.cpp"},
 	},
 	{
+		ID: "mlx/at-start", Kinds: []fact.Kind{fact.MetalMemory}, Said: startWords, Unsaid: []string{"\" 200", "200 OK", "generate.py", "generate_step", "first weight = uint32"}, If: when.All(justStarted, when.Not((*ledger.Case).Training)),
+		Cause: cause.ModelTooLarge, Weight: cause.Good, Headline: "ran out of GPU memory while the model was made ready",
+		Means: "The lines just before it are about loading the weights or warming up. So the weights probably do not fit beside what else is in memory: a Mac's GPU may use about two thirds to three quarters of the RAM. After a restart the old server may still hold its own copy.",
+		Not:   "A shorter prompt, if none was sent yet.",
+		Cures: []cause.Cure{
+			{Fix: "kill_stale_process", Title: "End the old server, and what else is large", Told: "Activity Monitor, Memory, sorted by Memory: end an earlier copy of this server, Ollama, LM Studio and unused browsers. Wait until their memory is free, then start again.", Cost: "free"},
+			{Fix: "use_lower_quant", Title: "Use a smaller or more quantized model", Told: "The weights should take at most half of the RAM: about 0.6 GB per billion parameters at 4 bit, 1.1 at 8 bit. All experts of an MoE model count.", Cost: "quality; another download"},
+			{Fix: "raise_memory_limit", Title: "If much RAM is free: give the GPU more of it", Told: "Until the next restart, four fifths of the RAM:", Kind: "shell", Text: "sudo sysctl iogpu.wired_limit_mb=$(( $(sysctl -n hw.memsize) / 1048576 * 4 / 5 ))", Cost: "less for everything else; too much freezes the Mac"},
+		},
+		Sources: []string{"mlx/mlx/backend/metal/device.cpp", "https://ml-explore.github.io/mlx/build/html/python/_autosummary/mlx.core.set_wired_limit.html"},
+	},
+	{
 		ID: "mlx/working-set", Kinds: []fact.Kind{fact.MetalMemory}, Said: []string{"kIOGPUCommandBufferCallbackErrorOutOfMemory", "Insufficient Memory", "first weight = uint32"},
 		Headline: "needed more memory than macOS gives the GPU",
 		Means:    "Weights, KV cache and activations together exceed what macOS gives the GPU, about two thirds to three quarters of RAM by default.[[ {when}]]",
@@ -114,6 +126,17 @@ var MLXCards = append(guardCards, []cause.Card{
 		Sources: []string{"mlx/mlx/backend/metal/device.cpp", "mlx-lm/README.md", "https://ml-explore.github.io/mlx/build/html/python/_autosummary/mlx.core.set_wired_limit.html"},
 	},
 }...)
+
+// startWords are what programs print while they load the weights and try them out.
+var startWords = []string{"eval all weights", "Loading model", "Loading weights", "Loaded weights", "Warming up", "Warmup"}
+
+// justStarted: one of them stands in the last lines before the failure; further
+// up, a prompt may have been read since without a word.
+func justStarted(c *ledger.Case) bool {
+	return slices.ContainsFunc(c.Facts.Words, func(w fact.Word) bool {
+		return w.Line < c.Failure.Line && w.Line >= c.Failure.Line-4 && slices.Contains(startWords, w.Text)
+	})
+}
 
 // oldMalloc: the name of the allocator's function in old versions.
 func oldMalloc(c *ledger.Case) bool { return c.Contains("malloc_or_wait") }

@@ -167,7 +167,7 @@ func half(c *ledger.Case) string {
 func NarrowAlready(c *ledger.Case) bool { return ledger.Once(c, "pytorch/narrow", narrowAlready) }
 
 func narrowAlready(c *ledger.Case) bool {
-	if ledger.Quantised(c) != "" || ledger.SetQuantised(c, "load_in_4bit", "load_in_8bit") != "" {
+	if ledger.Quantised(c) != "" || ledger.SetQuantised(c, "load_in_4bit", "load_in_8bit") != "" || WideMatrix(c) {
 		return true
 	}
 	words := []string{"float16", "bfloat16", ".half()", "fp8", "float8", "fp16=true", "bf16=true", "--fp16", "--bf16", "4bit", "8bit"}
