@@ -25,7 +25,7 @@ func TestAlike(t *testing.T) {
 		"Windows":        {"C:\\scan>python fit.py --width 32\n" + frames + failed, "steps.py", "`set CUDA_LAUNCH_BLOCKING=1` and then `python fit.py --width 32`"},
 		"a notebook":     {"Traceback (most recent call last):\n  File \"/tmp/ipython-input-7-ab12.py\", line 3, in <module>\n    out = net(batch[idx])\n" + failed, "out = net(batch[idx])", "`os.environ[\"CUDA_LAUNCH_BLOCKING\"] = \"1\"` in the first cell"},
 		"waited for":     {"$ export CUDA_LAUNCH_BLOCKING=1\n" + frames + failed, "line 12).", "was set"},
-		"into a library": {frames + "  File \"/opt/env/lib/python3.10/site-packages/spconv/ops.py\", line 88, in conv\n    return fast(x)\n" + failed, "and from there into spconv (`ops.py`, line 88)", "Reinstall that extension"},
+		"into a library": {frames + "  File \"/opt/env/lib/python3.10/site-packages/spconv/ops.py\", line 88, in conv\n    return fast(x)\n" + failed, "and from there into spconv (`ops.py`, line 88)", "Then upgrade"},
 		"frames cut off": {"    grid = grids.from_points(points)\nRuntimeError: CUDA error: no kernel image is available for execution on the device\n", "The line above the message is `grid = grids.from_points(points)`", ""},
 		"innermost first": {"Fatal Python error: Segmentation fault\n\nCurrent thread 0x00007f0000000000 (most recent call first):\n  File \"/opt/env/lib/python3.10/site-packages/causal_conv1d/interface.py\", line 71 in forward\n  File \"/home/ria/scan/net.py\", line 12 in mix\n",
 			"leads to `mix` (`net.py`, line 12), and from there into causal_conv1d (`interface.py`, line 71)", ""},
