@@ -23,7 +23,7 @@ const (
 func inDocument(l *text.Log, x fact.Failure, tells func(fact.Failure) bool) bool {
 	at := l.LineIndex(x.At)
 	own, ok := shown(l.Lines[at])
-	if !ok || figureCount(x) > 1 || at > 0 && traceLine(strings.TrimSpace(l.Lines[at-1].Text)) || strings.Contains(own, "!!!") || strings.Contains(own, "Exception") {
+	if !ok || figureCount(x) > 1 || at > 0 && traceLine(strings.TrimSpace(l.Lines[at-1].Text)) || strings.Contains(own, "!!!") || strings.Contains(own, "Exception") || x.Kind == fact.ShellKilled && strings.Contains(own, ": line ") { // a shell names script, line and process
 		return false
 	}
 	least := leastDocument

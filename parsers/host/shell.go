@@ -39,6 +39,10 @@ var killedWords = []string{"Killed", "已杀死", "強制結束", "強制終了"
 // "Killedg in train batch: 127 / 263", "Killed██▌    | 450/1000".
 var overprinted = regexp.MustCompile(`^Killed[^\sA-Z:].*\d ?/ ?\d`)
 
+// zshJob is zsh's "[1]  + 78030 killed     python run.py", also behind a bar that
+// was not ended.
+var zshJob = regexp.MustCompile(`(?:^|\D)\[\d\]  (?:  |\+ )\s*\d+ killed `)
+
 // readShell reads the word that a shell prints for signal 9: alone on its line
 // (dash, an interactive bash, PyTorch's launcher), or after script, line and
 // PID; zsh has "zsh: killed     python x.py".
@@ -51,10 +55,11 @@ func readShell(m text.Message) int {
 }
 
 func shellKill(line string) bool {
+	line = strings.TrimPrefix(line, "[build] ") // Visual Studio Code's CMake Tools
 	switch word := strings.Trim(line, ".!* "); {
 	case word == "Killed: 9", word == "강제 종료됨", overprinted.MatchString(line), slices.Contains(killedWords, word):
 		return true
-	case strings.HasPrefix(line, "make") && strings.HasSuffix(line, "] Killed"), strings.HasPrefix(line, "zsh: killed "), strings.HasPrefix(line, "[1]") && strings.Contains(line, " killed "):
+	case strings.HasPrefix(line, "make") && strings.HasSuffix(line, "] Killed"), strings.HasPrefix(line, "zsh: killed "), zshJob.MatchString(line):
 		return true
 	}
 	// "bash: line 1:  1374 Killed    python x.py", "x.sh : ligne 30 : 7 Tué".

@@ -54,7 +54,7 @@ func Ranked(c *ledger.Case) bool {
 func LateStep(c *ledger.Case) bool {
 	s := c.Signal("many_steps")
 	bar := s != nil && strings.Contains(s.Text, "|")
-	return s != nil && (s.Line <= c.Failure.EndLine || bar && !strings.Contains(s.Text, "100%") && s.Line <= c.Failure.EndLine+nearbyLines) && !ledger.Roomy(c) && c.Reader.Work != "image-generation" && c.Reader.Work != "video-generation" && c.Phase != "load"
+	return s != nil && !readsIn(s.Text) && (s.Line <= c.Failure.EndLine || bar && !strings.Contains(s.Text, "100%") && s.Line <= c.Failure.EndLine+nearbyLines) && !ledger.Roomy(c) && c.Reader.Work != "image-generation" && c.Reader.Work != "video-generation" && c.Phase != "load"
 }
 
 // Stepped: the log shows that some of its work had gone well, or may have in cells

@@ -39,20 +39,26 @@ func findMilestone(c *ledger.Case) Stop {
 	step := ledger.FailedAt(c, "backward") != nil || ledger.FailedAt(c, "optimizer_step") != nil
 	for i := len(c.Facts.Talk) - 1; i >= 0; i-- {
 		line := c.Facts.Talk[i].Text
-		if c.Facts.Talk[i].Line > c.Failure.Line || containsAny(line, "shards", "Loading", "Map", "Download", "Fetch", "okeniz") {
+		if c.Facts.Talk[i].Line > c.Failure.Line || readsIn(line) {
 			continue
 		}
 		if m := first.FindStringSubmatch(line); m != nil && (number(m[1]) >= 2 || number(m[1]) == 1 && slices.ContainsFunc(c.Facts.Signals, epochZero)) {
 			return Stop{"the first step of epoch " + m[1], ""}
 		}
 		if m := bar.FindAllStringSubmatch(line, -1); m != nil {
-			if last := m[len(m)-1]; !step && (c.Training() || number(last[2]) >= 1000) {
+			if last := m[len(m)-1]; !step && c.Training() {
 				return stoppedAt(number(last[1]), number(last[2]))
 			}
 			return Stop{}
 		}
 	}
 	return Stop{}
+}
+
+// readsIn: a bar counts what is read or prepared, before any step.
+func readsIn(bar string) bool {
+	head, _, _ := strings.Cut(strings.ToLower(bar), "%")
+	return containsAny(head, "shards", "load", "reading", "map", "fetch", "okeniz", "extract", "decod", "caching")
 }
 
 // stoppedAt tells of a bar, outside a step of training.
