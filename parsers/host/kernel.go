@@ -51,6 +51,7 @@ var kernelWordings = slices.Concat(
 		text.On("signal: killed", text.Unless(text.Fails(shellKilled), text.Before("runner", 80), text.Before("by", 2))),
 	},
 	text.OnAny(text.Unless(text.Fails(kernelKill), killBelow), "OOM killer terminated this process", "Tasks state (memory values in pages)", "oom_kill_process from out_of_memory"), text.OnAny(text.Unless(text.FailsAlone(oomdKill), text.Behind("killed/", 4000)), "cgroups for killing, top candidates were"), text.OnAny(text.Unless(readUnit, text.Before("systemd-oomdkilled", 240)), "failed with result 'oom-kill'", "has been killed by the OOM killer"),
+	text.OnAny(text.States(0, 60, text.NewPattern(`memory\(kbytes,-v\)(?<address_limit_kib>\d{1,15})`)), "virtual memory (kbytes, -v)"), // bash's ulimit -a
 	text.OnAny(text.Says("cluster"), "srun: ", "#SBATCH", "sbatch ", "SLURM_JOB", "/gpfs/", "/lustre/", "#PBS ", "#BSUB ", "module load "),
 	text.OnAny(readSlurm, "oom-kill event(s) in", "oom_kill event", "Exceeded job memory limit", "Exceeded step memory limit"),
 	text.OnAny(readCompilerSignal, "signal terminated program"),
@@ -63,7 +64,7 @@ var kernelWordings = slices.Concat(
 	text.OnAny(readEarlyOOM, "sending SIGTERM to process", "sending SIGKILL to process"),
 	text.OnAny(text.Fails(shellKilled), "interrupted by signal 9", "[Process completed (signal 9)", "code=killed, status=9", "terminated with signal SIGKILL", "SIGKILL: kill",
 		"Signals.SIGKILL: 9", "Negsignal.SIGKILL", "returncode -9", "exited on signal 9", "KILL SIGNAL: 9", "EXIT STRING: Killed (signal 9)", "exit code -9", "return code -9", "exit code 247", "terminated by signal 9", "died through signal KILL", "waitpid returned 9", "signal (9): Killed", "EXIT CODE: 9 =", "KILLED BY SIGNAL: 9 ("), // the last two are the frame of MPICH and Intel MPI
-	text.OnAny(readExitCode, "exit code 137", "exit code: 137", "Exited (137)", "exited with code 137", "exit status 137", "returncode 137", "ExitCode 137", "status of 137(SIGKILL)", "npm ERR! code 137", "npm error code 137",
+	text.OnAny(readExitCode, "exit code 137", "exit code: 137", "exit code (137)", "Exited (137)", "exited with code 137", "exit status 137", "returncode 137", "ExitCode 137", "status of 137(SIGKILL)", "npm ERR! code 137", "npm error code 137",
 		"exitcode: 137", `"exitCode": 137`, "rc=137", "Exit status: 137", "Exit code is 137", "errno 137"),
 	// Colab and Kaggle say that it was memory.
 	text.OnAny(text.Fails(fact.Failure{Kind: fact.ShellKilled, Framework: "other", Backend: "cpu"}),

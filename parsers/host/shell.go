@@ -26,7 +26,7 @@ func readExitCode(m text.Message) int {
 		return m.End
 	}
 	x := shellKilled
-	if m.Mentions("laststate:terminated", "containerstatuses", "lastfailureinfo", "restartcount") {
+	if m.Mentions("laststate:terminated", "containerstatuses", "lastfailureinfo", "restartcount", "podfailed", ").reason[") {
 		x.Framework = "kubernetes"
 	}
 	return text.Fails(x)(m)

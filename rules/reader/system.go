@@ -36,6 +36,9 @@ func Monitor(c *ledger.Case) string { return cmp.Or(monitors[c.Backend], "nvidia
 // likely.
 func OnWindows(c *ledger.Case) bool { return c.Windows() || ledger.Roomy(c) && LooksLikeWindows(c) }
 
+// OnMac: the log proves it.
+func OnMac(c *ledger.Case) bool { return c.Reader.OS == "mac" }
+
 // LooksLikeWindows: the nominal size, or just below it in a message of PyTorch 2.1
 // and later, and no list of processes (c10/cuda/driver_api.cpp was for Linux alone to 2.12).
 func LooksLikeWindows(c *ledger.Case) bool {

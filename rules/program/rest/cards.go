@@ -200,7 +200,7 @@ var ramCards = []cause.Card{
 		Means: "137 means signal 9 (killed). In a pod that is usually its own memory limit. `kubectl describe pod` then shows `OOMKilled` under \"Last State\"; any other reason there (a failed probe, an eviction) has another cure.",
 		Not:   "Swap, a larger node or more replicas: each pod's limit stays the same.",
 		Cures: []cause.Cure{
-			podLimit,
+			taskLimit, podLimit,
 			{Fix: "restart_session", Title: "Make sure that it was the memory limit", Told: "Look at \"Last State\" and at the events of the pod:", Kind: "shell", Text: "kubectl describe pod POD", Cost: "free"},
 		},
 		Sources: []string{"https://kubernetes.io/docs/tasks/configure-pod-container/assign-memory-resource/"},

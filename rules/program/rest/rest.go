@@ -100,11 +100,15 @@ var (
 	windowsLook = cause.Cure{Fix: "close_other_apps", If: reader.OnWindows, Title: "Close the programs that have reserved the most", Told: "Task Manager, Details: right-click a column header, Select columns, \"Commit size\". Sort by it and close what you do not need: browsers, other models, an earlier run.", Cost: "free"}
 	linuxLook   = cause.Cure{Fix: "close_other_apps", If: when.All(when.Not(reader.OnWindows), when.Not(onMac), when.Not(podded)), Title: "Check what fills the RAM, or which limit was hit", Told: "If \"available\" stays large while it fails, a limit was hit: `ulimit -v` in the shell, `cat /sys/fs/cgroup/memory.max` in a container. Otherwise stop the largest process.", Kind: "shell", Text: "free -h; ps -eo pid,rss,args --sort=-rss | head", Cost: "free"}
 	swap        = cause.Cure{Fix: "add_swap", If: when.All(when.Not(reader.OnWindows), when.Not(onMac), when.Not(podded)), Title: "Add swap", Kind: "shell", Text: "sudo fallocate -l 16G /swapfile && sudo chmod 600 /swapfile\nsudo mkswap /swapfile && sudo swapon /swapfile", Cost: "16 GB of disk, and slow when used"}
+	taskLimit   = cause.Cure{Fix: "raise_memory_limit", If: flyteTask, Title: "Give the task more memory", Told: "Flyte gives a task that asks for nothing the default of its platform, which is small (a demo cluster: 200Mi). A limit above the platform's own is cut to it (`task_resource_defaults`, `limits`).", Kind: "python", Text: "@task(requests=Resources(mem=\"1Gi\"), limits=Resources(mem=\"2Gi\"))   # from flytekit import Resources", Cost: "less room for other pods"}
 	podLimit    = cause.Cure{Fix: "raise_memory_limit", If: podded, Title: "Raise the memory limit of the pod", Told: "Double `resources.limits.memory` of its container, where the pod is defined (Deployment, Job, Helm values, an operator's resource). `kubectl top pod --containers` shows the use.", Cost: "less room for other pods"}
 )
 
 // podded: it ran in a pod of Kubernetes, whose reader has no machine.
 func podded(c *ledger.Case) bool { return c.In("kubernetes") }
+
+// flyteTask: the end of a pod in the words of Flyte's plugins.
+func flyteTask(c *ledger.Case) bool { return c.Contains("exit code (137). reason [") }
 
 // first is a look at the card where so little was refused that the rest is the
 // matter.

@@ -13,7 +13,7 @@ import (
 
 // First comes before the programs of a case: where the figures themselves say
 // that less work is no answer, no library's usual advice is.
-var First = program.Program{Cards: slices.Concat(spareCards, juliaCards, poolCards, workspaceCards, vulkanCards, []cause.Card{tenstorrent, fewLayers})}
+var First = program.Program{Cards: slices.Concat(addressCards, spareCards, juliaCards, poolCards, workspaceCards, vulkanCards, []cause.Card{tenstorrent, fewLayers})}
 
 // parted are words of pools that may have room in pieces only.
 var parted = []string{"CustomAllocator", "largest contin", "largest free block", "MAX_MEM_ALLOC"}

@@ -82,7 +82,9 @@ func (w *work) does(c *ledger.Case) bool {
 	if w.inPython && c.Reader.Language != "python" && !ledger.RunsModels(c) || slices.ContainsFunc(lines[:min(3, len(lines))], installs().MatchString) {
 		return false
 	}
-	if weights(c) {
+	if toGGUF(c) {
+		return false
+	} else if weights(c) {
 		return w.id == "converting"
 	} else if w.id == "converting" {
 		return false
@@ -133,6 +135,13 @@ func weights(c *ledger.Case) bool {
 	}
 	lines := last(c)
 	return of("convert converter conversion") && (of("checkpoint checkpoints weights hf safetensors pth ckpt pytorch llama model") || len(lines) > 0 && modelParts().MatchString(lines[0]))
+}
+
+// toGGUF: the last line is one tensor's of llama.cpp's converters:
+// "blk.3.ffn_up.weight, n_dims = 2, torch.bfloat16 --> float16", "... --> F16".
+func toGGUF(c *ledger.Case) bool {
+	lines := last(c)
+	return len(lines) > 0 && strings.Contains(lines[0], "torch.") && strings.Contains(lines[0], " --> ")
 }
 
 var modelParts = sync.OnceValue(func() *regexp.Regexp {

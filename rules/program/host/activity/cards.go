@@ -74,6 +74,9 @@ func Cards(ask, askFree, swap cause.Cure) (out []cause.Card) {
 			Cures:    cures, Sources: []string{"linux/mm/oom_kill.c", "https://numpy.org/doc/stable/reference/generated/numpy.lib.format.open_memmap.html", "https://github.com/pytorch/pytorch/issues/61263", "https://github.com/Peterande/D-FINE/issues/258"},
 		})
 	}
+	card("gguf", "while it converted a model to GGUF", "Converters of before May 2024 kept every converted tensor in RAM until the end: 2 GB per billion parameters in 16 bit, and read each file beside that. ", toGGUF,
+		cause.Cure{Fix: "upgrade_version", Title: "Convert with a newer llama.cpp", Told: "Its `convert_hf_to_gguf.py` reads and writes one tensor at a time; leave out `--no-lazy`. If RAM is short all the same, add `--use-temp-file`.", Kind: "shell", Text: "git -C llama.cpp pull && pip install -r llama.cpp/requirements.txt", Cost: "some minutes"},
+		cause.Cure{Fix: "use_lower_quant", Title: "Or download a GGUF file", Told: "Search the model's name with GGUF on huggingface.co: most models have been converted already.", Cost: "a download"}, ask, swap)
 	for i := range works {
 		card(works[i].id, works[i].doing, works[i].means+" ", works[i].does, works[i].cure, ask, swap)
 	}
