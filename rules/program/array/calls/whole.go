@@ -8,10 +8,10 @@ import (
 // WholeDataset: an array of a size that no batch has was copied to the card as a
 // constant.
 func WholeDataset(c *ledger.Case) bool {
-	return (c.Signal("eager_constant") != nil || c.Near("_EagerConst")) && ledger.Requested(c) >= units.GiB
+	return c.Signal("eager_constant") != nil && ledger.Requested(c) >= units.GiB
 }
 
 // WholeArray: an array was copied to the card as it is, before any batch was cut.
 func WholeArray(c *ledger.Case) bool {
-	return c.Backend != "cpu" && (WholeDataset(c) || c.Near("_EagerConst", "convert_to_eager_tensor"))
+	return c.Backend != "cpu" && c.Signal("eager_constant") != nil
 }
