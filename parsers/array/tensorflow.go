@@ -58,6 +58,9 @@ func readBFC(m text.Message) int {
 	if m.Precedes("itex/", 120) {
 		x.Backend = "xpu" // Intel's extension has a copy of the allocator
 	}
+	if m.Follows("inconvert_to_eager_tensor", 4000) {
+		m.Log.Signal(m.Facts, "eager_constant", m.At) // the traceback is printed last
+	}
 	bfcStats(m, &x)
 	_, op, _ := strings.Cut(m.Log.LineText(m.At), "requested by op ")
 	node(m, strings.TrimSpace(op))

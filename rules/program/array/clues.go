@@ -8,6 +8,7 @@ import (
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
+	"github.com/oomdoc/oomdoc/rules/program/array/calls"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
 
@@ -31,7 +32,7 @@ var clues = map[string][]cause.Clue{
 		sized(0, cause.Absurd, cause.Strong, aboveLargest, fact.BufferLimit),
 		sized(1, cause.Absurd, cause.Good, aboveLargest, fact.MLXBuffer),
 		cause.Where(mostOfPool, cause.Said(cause.Strong, "One tensor of {requested}, of {limit} that the pool has in all.", fact.TFAlloc)),
-		cause.Shown("eager_constant", cause.If(wholeDataset, cause.Strong, "{requested} was copied to the card as one constant: an array as a whole, not one batch.")),
+		cause.Shown("eager_constant", cause.If(calls.WholeDataset, cause.Strong, "{requested} was copied to the card as one constant: an array as a whole, not one batch.")),
 		cause.Said(cause.Weak, "Thrust asked for one working buffer that the card does not have.", fact.RMMAlloc),
 	},
 	cause.BatchTooLarge: {
@@ -136,7 +137,7 @@ func serving(c *ledger.Case) bool   { return c.Phase == "load" || c.Phase == "in
 
 // poolFull: TensorFlow's pool is full, and not with something that a batch has
 // no part in.
-var poolFull = cause.Where(func(c *ledger.Case) bool { return inPool(c) && !onCPU(c) && !wholeDataset(c) && !weightMade(c) }, cause.First(
+var poolFull = cause.Where(func(c *ledger.Case) bool { return inPool(c) && !onCPU(c) && !calls.WholeDataset(c) && !weightMade(c) }, cause.First(
 	cause.If(when.Any(poolInPieces, mostOfPool), cause.Hint, "A smaller batch makes this tensor smaller, too."),
 	cause.If(nil, cause.Likely, "TensorFlow's pool was full: what one batch needs does not fit."),
 )).Of(fact.TFAlloc)
@@ -153,9 +154,4 @@ func poolInPieces(c *ledger.Case) bool {
 func mostOfPool(c *ledger.Case) bool {
 	f := c.F()
 	return inPool(c) && f.Requested != nil && f.Limit != nil && f.Requested.Bytes*2 >= f.Limit.Bytes
-}
-
-// wholeDataset: arrays that are handed to fit become one constant on the card.
-func wholeDataset(c *ledger.Case) bool {
-	return (c.Signal("eager_constant") != nil || c.Near("_EagerConst")) && ledger.Requested(c) >= units.GiB
 }

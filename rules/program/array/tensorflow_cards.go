@@ -32,7 +32,7 @@ func offCPU(c *ledger.Case) bool { return !onCPU(c) }
 
 // ordinary: the pool was full in a step, and the figures show nothing narrower.
 func ordinary(c *ledger.Case) bool {
-	return offCPU(c) && !poolInPieces(c) && !mostOfPool(c) && !wholeDataset(c) && !weightGradient(c) && !optimizerNode(c) && !weightMade(c) && !pairs(c) && !hardlyAny(c)
+	return offCPU(c) && !poolInPieces(c) && !mostOfPool(c) && !calls.WholeDataset(c) && !weightGradient(c) && !optimizerNode(c) && !weightMade(c) && !pairs(c) && !hardlyAny(c)
 }
 
 // weightGradient: the tensor that was refused is the gradient of a matrix of
@@ -224,7 +224,7 @@ var tensorFlowCards = []cause.Card{
 		Sources: []string{"https://www.tensorflow.org/guide/mixed_precision", "https://cloud.google.com/tpu/docs/performance-guide"},
 	},
 	{
-		ID: "tensorflow/whole-dataset", Kinds: []fact.Kind{fact.TFCopy, fact.TFAlloc}, Said: []string{"_EagerConst", "convert_to_eager_tensor"}, If: offCPU,
+		ID: "tensorflow/whole-dataset", Kinds: []fact.Kind{fact.TFCopy, fact.TFAlloc}, If: calls.WholeArray,
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Headline: "tried to copy a whole array to the card, and it did not fit",
 		Means: "An array became a constant on the card (`_EagerConst`)[[: {asked} in one piece]]. Arrays given to `fit` go there whole, whatever the batch size; in your own loop it is the array you pass. If your array is small (`x_train.nbytes / 2**30` gives GiB), another process probably fills the card.",
 		Cures: []cause.Cure{

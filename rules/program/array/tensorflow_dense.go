@@ -18,7 +18,7 @@ const mostInBatch = 16384
 // (keras/src/layers/core/dense.py). The message does not name the operation.
 func denseInTraining(c *ledger.Case) bool {
 	s := calls.Sides(c)
-	if len(s) != 2 || s[0] < mostInBatch || s[1] < 16 || s[0] < 4*s[1] || s[0]&(s[0]-1) == 0 || s[0]%100 == 0 {
+	if len(s) != 2 || s[0] < mostInBatch || s[1] < 16 || s[0] < 4*s[1] || s[0]&(s[0]-1) == 0 || s[0]%100 == 0 || calls.EveryPair(c) {
 		return false
 	}
 	return c.Training() && offCPU(c) && !weightMade(c) && !weightGradient(c) && nodeName(c) == ""

@@ -12,7 +12,7 @@ import (
 // stepOf is where a program of TensorFlow's filled the card with the work of a
 // step: no weight was being made, and the card was not others'.
 func stepOf(c *ledger.Case) bool {
-	return offCPU(c) && !largeWeight(c) && !hardlyAny(c) && !heldByOthers(c) && !wholeDataset(c) && !optimizerNode(c)
+	return offCPU(c) && !largeWeight(c) && !hardlyAny(c) && !heldByOthers(c) && !calls.WholeDataset(c) && !optimizerNode(c)
 }
 
 // trainer is a program that trains with TensorFlow, with its own settings.

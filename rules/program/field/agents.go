@@ -185,12 +185,13 @@ var (
 
 	Basecaller = of(program.Program{
 		Name: "basecaller", Shown: "The basecaller", Work: "science", Edits: "flags",
-		Proofs:   []string{"bonito/", "medaka/", "dorado basecaller", "Creating basecall pipeline", "dorado duplex", "dorado aligner", "dorado/", "[dorado]", "guppy_basecaller", "medaka_consensus", "DoradoBasecaller"},
+		Proofs:   []string{"bonito/", "medaka/", "dorado basecaller", "Creating basecall pipeline", "Starting Stereo Duplex pipeline", "Starting Basespace Duplex pipeline", "No duplex pairs file provided", "> Simplex reads basecalled", "Calculating optimized batch size for GPU", "dorado duplex", "dorado aligner", "dorado/", "[dorado]", "guppy_basecaller", "medaka_consensus", "DoradoBasecaller"},
 		Commands: []string{"dorado", "bonito", "medaka", "medaka_consensus", "guppy_basecaller"},
 		Titles:   map[string]string{"lower_batch_size": "Lower the batch size", "use_smaller_model": "Use a faster model (hac, fast)", "cpu_offload": "Run it on the CPU"},
 		Costs:    map[string]string{"lower_batch_size": "Slower; the same calls.", "use_smaller_model": "Less accuracy.", "cpu_offload": "Much slower."},
 		Steps: steps{
 			"lower_batch_size":  basecallBatch,
+			"upgrade_version":   say("Take the newest Dorado (https://github.com/nanoporetech/dorado/releases): later releases choose the batch in another way."),
 			"use_smaller_model": say("Use `hac` or `fast` instead of `sup`, which takes several times the memory."),
 			"cpu_offload":       say("medaka: put `CUDA_VISIBLE_DEVICES=` in front of the command. dorado: `-x cpu`, only with the fast models."),
 		},
@@ -202,10 +203,10 @@ var (
 		fixes: []string{"lower_batch_size", "kill_stale_process", "cpu_offload"},
 		done:  []string{"use_smaller_model"},
 	}, {
-		id: "dorado", said: []string{"dorado basecaller", "dorado duplex"}, source: "dorado/dorado/cli/cli_lib/basecaller.cpp",
-		means: "Dorado measures the free memory when it starts and picks the batch by it, unless `--batchsize` says otherwise. A program that takes GPU memory later (MinKNOW, a second basecaller, the desktop) makes it fail in the middle. sup needs several times as much as fast.",
+		id: "dorado", said: doradoWords, source: "dorado/dorado/cli/cli_lib/basecaller.cpp",
+		means: "Dorado measures the free memory when it starts and picks the batch by it, unless `--batchsize` says otherwise. A program that takes GPU memory later (MinKNOW, a second basecaller, the desktop) makes it fail in the middle. sup needs several times as much as fast; duplex runs a second model beside it.",
 		not:   "Fewer reads: they are processed in batches.",
-		fixes: []string{"lower_batch_size", "kill_stale_process", "use_smaller_model"},
+		fixes: []string{"lower_batch_size", "use_smaller_model", "upgrade_version", "kill_stale_process"},
 	}, {
 		means:  "Memory grows with the batch size and the model (fast, hac and sup, in rising order). Dorado measures the free memory when it starts. So a program that takes GPU memory later (MinKNOW, a second basecaller, the desktop) makes it fail in the middle.",
 		not:    "Fewer reads: they are processed in batches.",
@@ -224,12 +225,15 @@ var (
 	}})
 )
 
+// doradoWords are its command and what its own pipelines print.
+var doradoWords = []string{"dorado basecaller", "dorado duplex", "Creating basecall pipeline", "Starting Stereo Duplex pipeline", "Starting Basespace Duplex pipeline", "No duplex pairs file provided", "> Simplex reads basecalled", "Calculating optimized batch size for GPU"}
+
 // basecallBatch is the batch of the program that the log shows.
 func basecallBatch(c *ledger.Case) []step.Step {
 	switch {
 	case c.Near("medaka_consensus", "medaka consensus", "medaka inference", "medaka/"):
 		return say("`medaka_consensus -b 50` (default 100), then 20.")(c)
-	case c.Near("dorado basecaller", "dorado duplex"):
+	case c.Near(doradoWords...):
 		return say("`--batchsize 64` (`-b`; automatic by default), less for duplex and `--modified-bases`.")(c)
 	}
 	return say("dorado: `--batchsize 64` (`-b`; automatic by default), less for duplex and `--modified-bases`. bonito: `--batchsize 64`, or `bonito train --batch 16 --grad-accum-split 4`. Guppy: `--gpu_runners_per_device 2 --chunks_per_runner 128`.")(c)

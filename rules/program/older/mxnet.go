@@ -40,7 +40,24 @@ var mxnetSingle = cause.Card{
 	Sources: []string{"mxnet/python/mxnet/module/executor_group.py", "mxnet/src/storage/pooled_storage_manager.h"},
 }
 
-var mxnetCards = []cause.Card{mxnetSingle, trainingCard("mxnet/card", "ran out of GPU memory",
+// detecting: a network looks at one picture, and nothing shows a training.
+func detecting(c *ledger.Case) bool { return !c.Training() }
+
+// mxnetPicture: a detector takes a picture at its own size, so that decides.
+var mxnetPicture = cause.Card{
+	ID: "mxnet/picture", Kinds: ofCard, Said: []string{".detect(", "detect_face", "face_detection.py", "retinaface", "mtcnn_detector.py", "FaceAnalysis("}, If: detecting,
+	Cause: cause.BatchTooLarge, Weight: cause.Likely, Headline: "ran out of GPU memory while it looked for objects in a picture",
+	Means: "A detector computes on the whole picture, so memory grows with its width x height. The line that failed only waits for the result (`asnumpy`). Either the picture is too large for what is free, or something else uses the GPU. The message shows no size.",
+	Not:   "A smaller batch: it is one picture.",
+	Cures: []cause.Cure{
+		{Fix: "lower_resolution", Title: "Shrink the picture first", Told: "The longer side at 640 to 1024 pixels is enough for most faces and objects. Boxes then have to be multiplied by `1 / scale`. Some detectors take a scale themselves (`scale=0.5`, `scales=[0.5]`, `det_size`).", Kind: "python", Text: "scale = min(1, 1024 / max(img.shape[:2]))\nimg = cv2.resize(img, None, fx=scale, fy=scale)", Cost: "very small objects are missed"},
+		look,
+		{Fix: "select_gpu", Title: "Or use another GPU, or the CPU", Told: "Where the detector is made: `ctx=mx.gpu(1)` or `mx.cpu()`; InsightFace: `ctx_id=1`, or `-1` for the CPU.", Cost: "slow on the CPU"},
+	},
+	Sources: []string{"mxnet/src/storage/pooled_storage_manager.h", "insightface/python-package/insightface/model_zoo/face_detection.py"},
+}
+
+var mxnetCards = []cause.Card{mxnetSingle, mxnetPicture, trainingCard("mxnet/card", "ran out of GPU memory",
 	"Usually the activations of a batch fill the GPU, most of all in training. If the very first batch fails, something else may use the GPU. The message shows no size.",
 	cause.Cure{Fix: "lower_batch_size", Title: "Halve the batch size per GPU", Told: "It is `batch_size` in the script, or an option (`--batch-size`; InsightFace `--per-batch-size`). If it is small already, use smaller images (`data_shape`, or a `Resize` in the transforms).", Cost: "slower; perhaps another learning rate"},
 	cause.Cure{Fix: "detach_accumulated", Title: "If memory climbs: synchronise each step", Told: "MXNet runs ahead of Python. Use `loss.asscalar()`, or `mx.nd.waitall()` every few steps, instead of summing arrays. With inputs of many sizes set `MXNET_GPU_MEM_POOL_TYPE=Round` before the start.", Cost: "none"},

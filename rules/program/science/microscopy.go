@@ -81,7 +81,7 @@ var FastSurfer = program.Program{
 var COLMAP = program.Program{
 	Name: "colmap", Shown: "COLMAP", Work: "vision", Edits: "flags", Language: "cpp",
 	Sources:  program.Sources{"colmap/src/colmap/controllers/option_manager.cc": "--FeatureExtraction --FeatureMatching --SiftMatching --PatchMatchStereo --StereoFusion --SiftExtraction"},
-	Proofs:   []string{"task=colmap,", "exe/colmap", "colmap::", "colmap/src/", "colmap patch_match", "Not enough GPU memory to match", "colmap feature_", "colmap mapper", "colmap stereo_fusion", "(colmap)", "SiftGPU"},
+	Proofs:   []string{"task=colmap,", "exe/colmap", "exe/dense_mapper", "exe/dense_stereo", "exe/dense_fuser", "--workspace_format COLMAP", "DenseMapperOptions.", "--PatchMatchStereo.", "--StereoFusion.", "colmap::", "colmap/src/", "colmap patch_match", "Not enough GPU memory to match", "colmap feature_", "colmap mapper", "colmap stereo_fusion", "(colmap)", "SiftGPU"},
 	Titles:   map[string]string{"lower_resolution": "Smaller images for this step", "lower_batch_size": "Fewer features or matches", "lower_num_workers": "Fewer threads, a smaller cache"},
 	Costs:    map[string]string{"lower_resolution": "Detail in the dense model.", "lower_batch_size": "Fewer matches in richly textured images.", "lower_num_workers": "Time."},
 	Remedies: cures(cause.InOrder("lower_resolution", "lower_batch_size", "kill_stale_process", "cpu_offload"), cause.InOrder("lower_num_workers", "lower_resolution", "add_swap", "raise_memory_limit")),

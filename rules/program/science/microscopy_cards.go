@@ -116,6 +116,18 @@ func stereoOption(c *ledger.Case) map[string]string {
 	return map[string]string{"option": map[bool]string{true: "--DenseStereo", false: "--PatchMatchStereo"}[c.Near("DenseStereo.")] + ".max_image_size", "whole": map[bool]string{true: "`max_image_size: -1` in the log means images at full size."}[c.Near("max_image_size: -1")]}
 }
 
+// denseOption is the same of a command line, where 0 and -1 are full size.
+func denseOption(c *ledger.Case) map[string]string {
+	out := stereoOption(c)
+	if c.Near("DenseMapperOptions.") {
+		out["option"] = "--DenseMapperOptions.max_image_size"
+	}
+	if s, ok := c.Setting("max_image_size", "DenseMapperOptions.max_image_size", "PatchMatchStereo.max_image_size"); ok && (s.Value == "0" || s.Value == "-1") {
+		out["whole"] = "`max_image_size` in your command means pictures at full size."
+	}
+	return out
+}
+
 var colmapCards = []cause.Card{{
 	ID: "colmap/dense", Kinds: anyCard, Said: []string{"PatchMatch::Run", "PatchMatchOptions", "patch_match.cc", "mvs/gpu_mat.h", "DenseStereo.", "max_image_size: -1"}, Figures: stereoOption,
 	Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of GPU memory in dense stereo",
@@ -127,6 +139,17 @@ var colmapCards = []cause.Card{{
 		look,
 	},
 	Sources: []string{"https://colmap.github.io/faq.html", "colmap/src/colmap/mvs/patch_match_options.h"},
+}, {
+	ID: "colmap/dense-refused", Kinds: []fact.Kind{fact.BadAlloc, fact.KernelKill, fact.ShellKilled}, Said: []string{"exe/dense_mapper", "exe/dense_stereo", "DenseMapperOptions.", "DenseStereo.", "--PatchMatchStereo.", "colmap patch_match"}, Figures: denseOption,
+	Cause: cause.HostMemory, Weight: cause.Strong, Headline: "ran out of system memory (RAM) in dense stereo",
+	Means: "It reads the pictures into RAM, with their depth and normal maps if `geom_consistency` is on.[[ {whole}]] Pixels x pictures decide. Old releases hold all of them at once; later ones keep a cache of limited size.",
+	Not:   "A larger GPU: this is RAM.",
+	Cures: []cause.Cure{
+		{Fix: "lower_resolution", Title: "Limit the image size of this step", Told: "`{option} 2000`; if that fails too, 1600 or 1200.", Cost: "detail in the dense model"},
+		{Fix: "upgrade_version", Title: "Use a newer COLMAP with a small cache", Kind: "text", Text: "`colmap patch_match_stereo` has `--PatchMatchStereo.cache_size 8` (GB of RAM; 32 by default). Earlier steps need not be repeated.", Cost: "an installation"},
+		{Fix: "add_swap", Title: "Or add 32 GB of swap", Kind: "shell", Text: "sudo fallocate -l 32G /swapfile && sudo chmod 600 /swapfile\nsudo mkswap /swapfile && sudo swapon /swapfile", Cost: "32 GB of disk, slow"},
+	},
+	Sources: []string{"colmap/src/colmap/mvs/patch_match_options.h", "https://colmap.github.io/faq.html", "https://github.com/colmap/colmap/issues/107"},
 }, {
 	ID: "colmap/refused", Kinds: []fact.Kind{fact.BadAlloc}, Said: []string{"exe/colmap", "colmap::", "colmap stereo_fusion", "colmap mapper", "colmap feature_", "colmap patch_match"},
 	Cause: cause.HostMemory, Weight: cause.Strong, Headline: "ran out of system memory (RAM)",

@@ -66,7 +66,7 @@ var espnetCards = []cause.Card{
 var fairseqCards = []cause.Card{
 	{
 		ID: "fairseq/skipped", Kinds: []fact.Kind{fact.TorchAlloc}, Said: []string{"Skipping batch", "skipping batch"},
-		If: func(c *ledger.Case) bool { return !ledger.Crowded(c) && !firstFairseq(c) }, Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "{skipped}", Figures: skipped,
+		If: func(c *ledger.Case) bool { return !ledger.Crowded(c) && !firstFairseq(c) && lost(c) < mostLost }, Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "{skipped}", Figures: skipped,
 		Means: "{then} A few per epoch do little harm. Many do, as the longest samples are usually the ones lost. `--max-tokens` is the batch size per GPU, padding included (audio: samples or feature frames).",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Kind: "text", Text: "Lower `--max-tokens` by a quarter, then by half (text: 4096 to 2048; wav2vec: 1500000 to 750000), and raise `--update-freq` accordingly.", Cost: "Slower; same result."},
@@ -75,14 +75,16 @@ var fairseqCards = []cause.Card{
 		},
 		Sources: []string{"fairseq/fairseq/trainer.py", "https://github.com/facebookresearch/fairseq/issues/1191"},
 	},
+	mostSkipped,
 	{
 		// Before 0.5 (June 2018) there was neither --fp16 nor --update-freq.
-		ID: "fairseq/skipped-first", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: []string{"ran out of memory on GPU #"},
+		ID: "fairseq/skipped-first", Kinds: []fact.Kind{fact.TorchAlloc, fact.CUDAError}, Said: firstWords,
 		If: func(c *ledger.Case) bool { return !ledger.Crowded(c) }, Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "{skipped}", Figures: skipped,
-		Means: "{then} `oom=` in the progress bar is the number of skipped batches per step: below 0.01 it does little harm. If it rises, the longest samples are the ones lost. `--max-tokens` is the batch size per GPU, padding included.",
+		Means: "{then} [[{first} ]]`oom=` in the progress bar is the number of skipped batches per step: below 0.01 it does little harm. If it rises, the longest samples are the ones lost. `--max-tokens` is the batch size per GPU, padding included.",
 		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "If oom= keeps rising: lower --max-tokens", Kind: "text", Text: "Lower `--max-tokens` by a quarter, then by half (the log names it: max tokens per GPU).", Cost: "slower"},
+			{Fix: "lower_batch_size", Title: "Lower --max-tokens", Kind: "text", Text: "Lower `--max-tokens` by a quarter, then by half (and `--max-sentences`, if you set it).", Cost: "slower"},
 			{Fix: "lower_context", Title: "Or leave out the longest sentences", Kind: "text", Text: "Lower `--max-source-positions` and `--max-target-positions` (default 1024), or drop long sentences when you prepare the data.", Cost: "they are not trained on"},
+			{Fix: "upgrade_version", If: failedFirst, Title: "Update fairseq", Told: "From 0.5 on it has `--update-freq` (smaller batches, the same step) and `--fp16`.", Cost: "an installation"},
 			{Fix: "kill_stale_process", Title: "If it is always the same GPU: see what else uses it", Kind: "shell", Text: "nvidia-smi", Cost: "free"},
 		},
 		Sources: []string{"fairseq/fairseq/multiprocessing_trainer.py", "fairseq/fairseq/options.py"},
@@ -108,13 +110,17 @@ var fairseqCards = []cause.Card{
 		cause.Cure{Fix: "lower_batch_size"}, cause.Cure{Fix: "mixed_precision"}, cause.Cure{Fix: "gradient_checkpointing"}),
 }
 
-// firstFairseq: its words before 0.5, which name the GPU.
-func firstFairseq(c *ledger.Case) bool { return c.Near("ran out of memory on GPU #") }
+// firstWords are those before 0.5: a warning that names the GPU, files that were
+// merged into train.py then.
+var firstWords = []string{"ran out of memory on GPU #", "singleprocess_train.py", "multiprocessing_trainer.py"}
+
+func firstFairseq(c *ledger.Case) bool { return c.Near(firstWords...) }
 
 // skipped says whether the run went on: a traceback behind the message says not.
 func skipped(c *ledger.Case) map[string]string {
+	first := map[bool]string{true: "It was the first batch of the run, so every batch of this size may fail."}[failedFirst(c)]
 	if n := len(c.Facts.Code); n > 0 && c.Facts.Code[n-1].Line > c.Failure.EndLine {
-		return map[string]string{"skipped": "skipped a batch that did not fit on the GPU, and ended", "then": "fairseq skipped that batch but did not go on: a traceback follows. With several GPUs the others wait for the one that skipped its batch."}
+		return map[string]string{"skipped": "skipped a batch that did not fit on the GPU, and ended", "first": first, "then": "fairseq skipped that batch but did not go on: a traceback follows. With several GPUs the others wait for the one that skipped its batch."}
 	}
-	return map[string]string{"skipped": "skipped a batch that did not fit on the GPU, and continued", "then": "This is a warning: fairseq skipped that batch and continues."}
+	return map[string]string{"skipped": "skipped a batch that did not fit on the GPU, and continued", "first": first, "then": "This is a warning: fairseq skipped that batch and continues."}
 }

@@ -44,7 +44,7 @@ func tableFigures(c *ledger.Case) map[string]string {
 }
 
 // JAXFirst are about parameters that are put on the card or converted there.
-var JAXFirst = []cause.Card{{
+var JAXFirst = []cause.Card{crumbInStep, {
 	ID: "jax/embedding-table", Kinds: []fact.Kind{fact.XLAAlloc}, If: EmbeddingTable, Figures: tableFigures,
 	Cause: cause.ModelTooLarge, Weight: cause.Strong, Headline: "had no memory left while loading a language model's parameters",
 	Means: "The array that did not fit has {words} x {width} numbers: the token embeddings of a language model. So parameters were being loaded, converted or copied. This table exists twice for a moment (input and result), on top of what is already there.",

@@ -92,6 +92,7 @@ func tegraFigures(c *ledger.Case) map[string]string {
 
 // TensorFlowFirst are TensorFlow's cards that stand before the others.
 var TensorFlowFirst = []cause.Card{
+	everyPair,
 	{
 		ID: "tensorflow/absurd-pool", Kinds: []fact.Kind{fact.TFStart}, If: func(c *ledger.Case) bool { return ledger.Requested(c) >= noCard },
 		Cause: cause.SoftwareBug, Weight: cause.Decisive, Headline: "asked for {asked} of GPU memory at its start: more than any card has",
