@@ -311,6 +311,7 @@ var vllmRunCards = []cause.Card{
 		},
 		Sources: []string{"vllm/v1/worker/gpu_worker.py"},
 	},
+	computedOpen,
 	{
 		ID: "vllm/phase-open", Kinds: onCard, If: when.All(stage.OnCard, when.Any(notOthers, ledger.Roomy)), Phases: []string{"unknown"}, Figures: loadFigures,
 		Headline: "ran out of GPU memory; the log does not show in which step",

@@ -3,9 +3,11 @@
 package calls
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/reader"
@@ -42,6 +44,13 @@ func Grouped(n int64) string {
 }
 
 func Crumb(c *ledger.Case) bool { r := ledger.Requested(c); return r > 0 && r < cause.Crumb }
+
+// Loads: a model is being made or loaded, by the phase or the line that failed.
+func Loads(c *ledger.Case) bool {
+	return c.Phase == "load" || c.Phase == "unknown" && slices.ContainsFunc(c.Facts.Code, func(x fact.Code) bool {
+		return strings.Contains(x.Source, "from_pretrained(") || strings.Contains(x.Source, "Pipeline(") || strings.Contains(x.Source, "Pipline(")
+	})
+}
 
 func AtLeast(bytes int64) func(*ledger.Case) bool {
 	return func(c *ledger.Case) bool { return ledger.Requested(c) >= bytes }
