@@ -40,9 +40,6 @@ var (
 	againEachTime = cause.Cure{Fix: "restart_session", If: when.Not(inNotebook), Title: "If you build several models: one per process", Cost: "some rewriting", Told: "A loop over models or folds leaves each of them on the card. Run `del model` and `tf.keras.backend.clear_session()` before the next one, or start a new process for each."}
 )
 
-// smallerLoad is for a card that fills while a model is loaded: no input is there yet.
-var smallerLoad = cause.Cure{Fix: "use_smaller_model", If: calls.Loads, Title: "If it fails again: load a smaller model, or 16-bit parameters", Cost: "some quality", Told: "It was loading a model, so no batch or input plays a part yet. In Flax models of transformers, `dtype` sets only the type of the computation; `model.to_bf16(params)` converts the parameters."}
-
 // kernelsFirst is for a piece so small that the card was full before this model.
 var kernelsFirst = cause.Cure{Fix: "kill_stale_process", If: tinyPiece, Title: "Free the card first, then try again", Cost: "free", Told: "End other Python processes in this list, shut down other notebooks' kernels, and restart your own. If several programs must share the card, set `TF_FORCE_GPU_ALLOW_GROWTH=true` before each starts.", Kind: "shell", Text: "nvidia-smi"}
 

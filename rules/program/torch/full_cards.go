@@ -158,7 +158,7 @@ var fullCards = []cause.Card{
 		Headline: "ran out of memory[[: this program fills the {whole} card by itself]]",
 		Means:    "{last}[[ {probably}]][[ {table}]] Try one small input: if it runs, the batch or input was too large for this card; if not, the model is.",
 		Not:      "{settings}.[[ Closing all else: {closing} at most.]]", Later: cures.Kept,
-		Cures: cures.LineFirst(cures.TooSmall, loosePieces, looseBefore, onlyIf(when.All(cures.SixteenFirst.If, cures.FourGiB), cures.Lighter), cures.LessToo, cures.HalveStep, cures.HalveOld, closeFirst, cures.MostlyComfyUI, cures.ShareOut, cures.PerhapsRanks, cures.LooseToo, onlyIf(when.All(cures.SixteenFirst.If, when.Not(cures.FourGiB)), cures.SixteenFirst), onlyIf(when.Not(when.Any((*ledger.Case).Training, ledger.Before2020, cures.SmallCard)), cures.Lighter), cures.FreshStart, cures.KeptInLoop, onlyIf(func(c *ledger.Case) bool { return cures.FreeOthers.If(c) && room.LittleInTable(c) == nil }, cures.FreeOthers), cures.SplitOrLarger), Figures: besides,
+		Cures: cures.LineFirst(cures.TooSmall, loosePieces, looseBefore, onlyIf(when.All(cures.SixteenFirst.If, cures.FourGiB), cures.Lighter), cures.LessToo, cures.HalveStep, cures.HalveOld, closeFirst, cures.MostlyComfyUI, cures.ShareOut, cures.PerhapsRanks, cures.LooseToo, onlyIf(when.All(cures.SixteenFirst.If, when.Not(cures.FourGiB)), cures.SixteenFirst), onlyIf(when.Not(when.Any((*ledger.Case).Training, ledger.Before2020, cures.SmallCard)), cures.Lighter), cures.FreshStart, cures.KeptInLoop, onlyIf(func(c *ledger.Case) bool { return cures.FreeOthers.If(c) && room.LittleInTable(c) == nil }, cures.FreeOthers)), Figures: besides,
 		Sources: []string{allocatorSource, memoryFAQ},
 	},
 	{

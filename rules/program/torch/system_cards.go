@@ -106,7 +106,7 @@ var systemCards = []cause.Card{
 		Sources: []string{"https://github.com/intel/torch-xpu-ops/issues/1761", "https://github.com/pytorch/pytorch/issues/190972"},
 	},
 	{
-		ID: "pytorch/mac-temporaries", Kinds: []fact.Kind{fact.MPSAlloc}, Among: []string{cause.SoftwareBug}, If: func(c *ledger.Case) bool { return metalOwn(c) != "" && !c.In("comfyui") }, Figures: metalFigures,
+		ID: "pytorch/mac-temporaries", Kinds: []fact.Kind{fact.MPSAlloc}, Among: []string{cause.SoftwareBug}, If: func(c *ledger.Case) bool { return metalOwn(c) != "" }, Figures: metalFigures,
 		Headline: "reached its GPU memory limit on a Mac, most of it not in tensors",
 		Means:    "Metal itself holds {other} for this program, besides its tensors[[ ({allocated})]]: temporary buffers, and a compiled graph for each input shape. If shapes vary (text lengths, graphs, last batches), these pile up in some versions until the limit is reached.",
 		Not:      "Lifting the limit alone: usually memory keeps climbing, and macOS swaps.",

@@ -180,7 +180,7 @@ var comfyHost = []cause.Card{
 		Sources: []string{comfyCode + "comfy/ldm/modules/attention.py", comfyCode + "comfy/cli_args.py", "https://github.com/Comfy-Org/ComfyUI_frontend/blob/main/src/constants/serverConfig.ts"},
 	},
 	{
-		ID: "comfyui/mac", Kinds: []fact.Kind{fact.MPSAlloc, fact.MPSBuffer}, Cause: cause.BatchTooLarge, Weight: cause.Strong,
+		ID: "comfyui/mac", Kinds: []fact.Kind{fact.MPSAlloc, fact.MPSBuffer}, Cause: cause.BatchTooLarge, Weight: cause.Fair,
 		Headline: "ran out of memory on this Mac[[ (limit {limit})]]",
 		Means:    "On a Mac the model, the image being made and all other programs share one memory. PyTorch lets a program use only part of it.",
 		Not:      "`--lowvram`: on a Mac RAM and VRAM are the same memory.",

@@ -52,6 +52,9 @@ func Loads(c *ledger.Case) bool {
 	})
 }
 
+// SmallerLoad is for a card that fills while a model is loaded: no input is there yet.
+var SmallerLoad = cause.Cure{Fix: "use_smaller_model", If: Loads, Title: "If it fails again: load a smaller model, or 16-bit parameters", Cost: "some quality", Told: "It was loading a model, so no batch or input plays a part yet. In Flax models of transformers, `dtype` sets only the type of the computation; `model.to_bf16(params)` converts the parameters."}
+
 func AtLeast(bytes int64) func(*ledger.Case) bool {
 	return func(c *ledger.Case) bool { return ledger.Requested(c) >= bytes }
 }

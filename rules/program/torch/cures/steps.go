@@ -262,11 +262,6 @@ func imaging(c *ledger.Case) bool {
 	})
 }
 
-// SplitOrLarger is what is left where nothing shows what ran.
-var SplitOrLarger = cause.Cure{Fix: "multi_gpu", Title: "Or use more or larger GPUs", Cost: "money, or waiting", If: func(c *ledger.Case) bool {
-	return c.Phase == "unknown" && !c.Training() && !ledger.Before2020(c) && !Ranked(c) && c.Total.Bytes >= 8*units.GiB
-}, Told: "A language model can be split over GPUs: transformers `device_map=\"auto\"`, vLLM `--tensor-parallel-size 2`. Anything else needs a GPU with more memory."}
-
 // BiggerCard is what is left.
 var BiggerCard = cause.Cure{Fix: "bigger_gpu", Title: "Or use a GPU with more memory", Cost: "money, or waiting", Told: "For example on Colab, Kaggle or a rented machine. There `torch.cuda.max_memory_allocated()` shows how much it really needs."}
 
