@@ -79,9 +79,9 @@ var jaxCards = []cause.Card{
 		Means: "{asked} is very little, so the card was nearly full before this request. On GPUs, JAX takes 75 % of the card at its first operation (90 % before August 2023). That leaves nothing for a second JAX process, another notebook, or PyTorch or TensorFlow. If nothing else is on the card, this program has filled its own share.",
 		Cures: []cause.Cure{
 			runtimeFirst, endHolder,
-			{Fix: "lower_batch_size", If: inNotebook, Title: "If it fails again: use a smaller input", Told: "Halve the length or batch in the notebook's own fields, or choose a runtime with a larger GPU.", Cost: "Detail, or slower"},
+			calls.SmallerLoad, {Fix: "lower_batch_size", If: when.All(inNotebook, when.Not(calls.Loads)), Title: "If it fails again: use a smaller input", Told: "Halve the length or batch in the notebook's own fields, or choose a runtime with a larger GPU.", Cost: "Detail, or slower"},
 			sharedNoPool,
-			{Fix: "lower_batch_size", If: when.Not(inNotebook), Title: "If it is alone on the card: lower the batch size", Told: "Halve the batch or length, and give JAX more of the card: `XLA_PYTHON_CLIENT_MEM_FRACTION=.95`.", Cost: "Slower"},
+			{Fix: "lower_batch_size", If: when.Not(when.Any(inNotebook, calls.Loads)), Title: "If it is alone on the card: lower the batch size", Told: "Halve the batch or length, and give JAX more of the card: `XLA_PYTHON_CLIENT_MEM_FRACTION=.95`.", Cost: "Slower"},
 			otherCard,
 		},
 		Sources: []string{jaxMemory, jaxClient},

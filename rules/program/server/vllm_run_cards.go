@@ -311,7 +311,7 @@ var vllmRunCards = []cause.Card{
 		},
 		Sources: []string{"vllm/v1/worker/gpu_worker.py"},
 	},
-	{
+	vllm.ComputedOpen(notOthers, loadFigures, imagesTold("If the model reads images: allow fewer and smaller ones")), {
 		ID: "vllm/phase-open", Kinds: onCard, If: when.All(stage.OnCard, when.Any(notOthers, ledger.Roomy)), Phases: []string{"unknown"}, Figures: loadFigures,
 		Headline: "ran out of GPU memory; the log does not show in which step",
 		Means:    "Earlier lines of your log show the step. `GPU KV cache size` (old: `# GPU blocks`) means CUDA graphs[[ {or_request}]]; only `Model loading took` (old: `Loading model weights took`) means the trial run at start[[; {neither}]].",

@@ -138,7 +138,7 @@ var SegmentAnything = program.Program{
 		"segment-anything/scripts/amg.py":   "--points-per-batch --crop-n-layers --model-type",
 		"sam2/sam2/sam2_video_predictor.py": "offload_video_to_cpu offload_state_to_cpu",
 	},
-	Proofs: []string{"segment_anything/", "segment-anything/", "sam2/modeling/", "sam2/sam2_", "sam2/automatic_mask_generator", "SamAutomaticMaskGenerator"},
+	Proofs: []string{"segment_anything/", "segment-anything/", "sam2/modeling/", "sam2/utils/", "sam2/sam2_", "sam2/automatic_mask_generator", "SamAutomaticMaskGenerator"},
 	Steps: parts.Spelling{
 		"lower_batch_size": func(c *ledger.Case) []step.Step {
 			return []step.Step{{Kind: "python", Text: "generator = SamAutomaticMaskGenerator(sam, points_per_batch=" + parts.HalfOf(c, 16, "points_per_batch") + ")   # default 64; SAM2AutomaticMaskGenerator takes it too"}}

@@ -84,6 +84,20 @@ var ultralyticsCards = []cause.Card{
 		Sources: []string{"ultralytics/ultralytics/utils/tal.py", "https://github.com/ultralytics/ultralytics/pull/17515", "https://github.com/ultralytics/ultralytics/pull/25016", "https://github.com/ultralytics/ultralytics/pull/25240", "https://github.com/ultralytics/ultralytics/pull/25990"}, Solved: 2,
 	},
 	{
+		// utils/tal.py makes them after the assigner has chosen its points.
+		ID: "ultralytics/targets", Kinds: parts.Refused, Said: []string{"in get_targets", "fg_scores_mask"}, If: (*ledger.Case).Training,
+		Cause: cause.BatchTooLarge, Weight: cause.Strong, Headline: "ran out of memory in the label assigner's table of classes", Figures: parts.Filled,
+		Means: "For each step the assigner makes a table of batch per GPU x grid points (8,400 at 640 pixels) x classes of the data set. With a large batch and hundreds of classes it is larger than the network.[[ Something outside this program also holds {outside}.]]",
+		Not:   "A smaller YOLO (n, s) alone: the table stays as large.",
+		Cures: []cause.Cure{
+			{Fix: "lower_batch_size", Title: "Halve the batch size (batch)", Steps: ultralyticsBatch, Cost: "Slower; gradients are accumulated to 64 anyway."},
+			parts.FreeOthers,
+			{Fix: "lower_resolution"},
+			{Fix: "upgrade_version", Title: "Update Ultralytics", Told: "Releases since September 2026 need less memory in the assigner.", Kind: "shell", Text: "pip install --upgrade ultralytics", Cost: "Usually none."},
+		},
+		Sources: []string{"ultralytics/ultralytics/utils/tal.py", "https://github.com/ultralytics/ultralytics/pull/25240"},
+	},
+	{
 		ID: "ultralytics/results-kept", Kinds: append(append([]fact.Kind{}, parts.Refused...), parts.RAMGone...), Said: []string{"results will accumulate in RAM", "stream=True"}, If: func(c *ledger.Case) bool { return c.Near("results will accumulate in RAM") },
 		Cause: cause.RetainedMemory, Weight: cause.Decisive, Headline: "kept the results of every frame until memory was full",
 		Means: "Without `stream=True`, `predict()` returns a list of all results, each with its original frame, as its own warning says. A 1920 x 1080 frame takes 6 MB, so 1,000 frames take 6 GB, and masks come on top.",

@@ -3,9 +3,11 @@
 package calls
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/reader"
@@ -42,6 +44,16 @@ func Grouped(n int64) string {
 }
 
 func Crumb(c *ledger.Case) bool { r := ledger.Requested(c); return r > 0 && r < cause.Crumb }
+
+// Loads: a model is being made or loaded, by the phase or the line that failed.
+func Loads(c *ledger.Case) bool {
+	return c.Phase == "load" || c.Phase == "unknown" && slices.ContainsFunc(c.Facts.Code, func(x fact.Code) bool {
+		return strings.Contains(x.Source, "from_pretrained(") || strings.Contains(x.Source, "Pipeline(") || strings.Contains(x.Source, "Pipline(")
+	})
+}
+
+// SmallerLoad is for a card that fills while a model is loaded: no input is there yet.
+var SmallerLoad = cause.Cure{Fix: "use_smaller_model", If: Loads, Title: "If it fails again: load a smaller model, or 16-bit parameters", Cost: "some quality", Told: "It was loading a model, so no batch or input plays a part yet. In Flax models of transformers, `dtype` sets only the type of the computation; `model.to_bf16(params)` converts the parameters."}
 
 func AtLeast(bytes int64) func(*ledger.Case) bool {
 	return func(c *ledger.Case) bool { return ledger.Requested(c) >= bytes }

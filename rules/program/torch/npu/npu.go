@@ -40,10 +40,10 @@ var Cards = []cause.Card{{
 	ID: "pytorch/npu-full", Kinds: []fact.Kind{fact.TorchAlloc}, If: when.All(onNPU, ledger.FillsCard, when.Not(loose)), Phases: []string{"unknown"},
 	Cause: cause.ModelTooLarge, Weight: cause.Strong, Figures: pieceFigures,
 	Headline: "filled the NPU with its own tensors: {mine} of {total}",
-	Means:    "Nearly all of the NPU's memory holds tensors that this process is using. Neither fragmentation nor other programs are the cause. {piece}",
-	Not:      "[[`max_split_size_mb`, `expandable_segments`: at most {slack} to gain.]]",
+	Means:    "Nearly all of the NPU's memory holds tensors that this process is using. {apart} {piece}",
+	Not:      "[[`max_split_size_mb`, `expandable_segments`: at most {least} to gain.]]",
 	Cures: []cause.Cure{
-		lessAtOnce, serveLess, recompute, moreNPUs,
+		joined, lessAtOnce, lessShare, serveLess, recompute, moreNPUs,
 		{Fix: "use_lower_quant", Title: "Use quantised weights, or train a LoRA", Told: "Serving: a W8A8 checkpoint (made with ModelSlim, see modelscope.cn) with `--quantization ascend` takes half of 16 bit. Training: use LoRA instead of full training.", Cost: "slight loss of quality"},
 	},
 	Later:   "If it fails only after many steps, tensors pile up (`loss` instead of `loss.item()`).",
@@ -65,6 +65,18 @@ var (
 	moreNPUs        = cause.Cure{Fix: "multi_gpu", If: func(c *ledger.Case) bool { return ledger.GPU(c) <= 0 && !cures.Ranked(c) }, Title: "Split it over more NPUs", Cost: "needs the cards", Ways: []cause.Way{{For: fix.Training, Text: "DeepSpeed ZeRO-3 or FSDP."}, {For: fix.Generating, Text: "a larger tensor parallel size (vLLM: `--tensor-parallel-size`)."}}, Told: "`npu-smi info` shows whether all of them fill up, or only this one."}
 )
 
+// joined and lessShare are for a full NPU: pieces that were too small, and a
+// server that the log does not name.
+var (
+	joined    = cause.Cure{Fix: "expandable_segments", If: spare, Title: "Turn on expandable_segments, to use what is reserved", Cost: "free", Told: "Set it before the program starts, for every rank.", Kind: "shell", Text: "export PYTORCH_NPU_ALLOC_CONF=expandable_segments:True"}
+	lessShare = cause.Cure{Fix: "lower_gpu_memory_utilization", If: when.Not(when.Any(served, (*ledger.Case).Training)), Title: "If it is a model server: lower its memory share", Cost: "fewer or shorter requests at a time", Told: "By 0.05 to 0.1: SGLang `--mem-fraction-static`, vLLM-Ascend `--gpu-memory-utilization`. The share is for weights and KV cache; a request computes in what is left."}
+)
+
+// spare: what lies unused is more than was asked for.
+func spare(c *ledger.Case) bool {
+	return c.Slack.Has() && c.Asked.Has() && c.Slack.Bytes > c.Asked.Bytes
+}
+
 // served: the log shows that a model server runs there.
 func served(c *ledger.Case) bool {
 	return c.Says("vllm", "sglang", "mindie") || c.Contains("gpu_memory_utilization")
@@ -85,6 +97,12 @@ func ascendModules(c *ledger.Case) map[string]string {
 // pieceFigures say what a piece of that size is as a rule.
 func pieceFigures(c *ledger.Case) map[string]string {
 	out := cures.Scene(c)
+	out["apart"], out["least"] = "Neither fragmentation nor other programs are the cause.", ""
+	if spare(c) {
+		out["apart"] = c.Slack.String() + " more is reserved, but in blocks that " + c.Asked.String() + " does not fit into."
+	} else if c.Slack.Has() {
+		out["least"] = c.Slack.String()
+	}
 	piece := "The last request was small: it can be weights or something computed."
 	if ledger.Requested(c) >= 1<<30 {
 		piece = "A request of that size is usually something computed (activations, logits, a gathered buffer), not weights."
@@ -95,7 +113,7 @@ func pieceFigures(c *ledger.Case) map[string]string {
 
 // loose: what lies unused would have been enough in one piece.
 func loose(c *ledger.Case) bool {
-	return c.Slack.Has() && c.Asked.Has() && c.Slack.Bytes > c.Asked.Bytes && c.Slack.Bytes*12 > c.Total.Bytes && c.Asked.Bytes > c.Free.Bytes
+	return spare(c) && c.Slack.Bytes*12 > c.Total.Bytes && c.Asked.Bytes > c.Free.Bytes
 }
 
 func onNPU(c *ledger.Case) bool { return c.Backend == "npu" }
