@@ -191,7 +191,7 @@ var (
 		Costs:    map[string]string{"lower_batch_size": "Slower; the same calls.", "use_smaller_model": "Less accuracy.", "cpu_offload": "Much slower."},
 		Steps: steps{
 			"lower_batch_size":  basecallBatch,
-			"upgrade_version":   say("Take the newest Dorado (https://github.com/nanoporetech/dorado/releases): later releases choose the batch in another way."),
+			"upgrade_version":   say("Take the newest Dorado: later releases choose the batch in another way. They are at https://github.com/nanoporetech/dorado/releases"),
 			"use_smaller_model": say("Use `hac` or `fast` instead of `sup`, which takes several times the memory."),
 			"cpu_offload":       say("medaka: put `CUDA_VISIBLE_DEVICES=` in front of the command. dorado: `-x cpu`, only with the fast models."),
 		},
