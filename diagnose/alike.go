@@ -52,9 +52,12 @@ var errs = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?:(?i:(?:docker: |[\w./-]+:\d+(?::\d+)?: )?(?:fatal error|fatal|error response from daemon|[\w.]*error|[\w.]*exception|panic)(?:\[\w+\])?: *[^\d\s]|(?:failed|unable) to |could not |cannot )|(?:.{0,80}[ \[])?(?:ERROR|FATAL|CRITICAL)[\]:]? +[^\d\s=])`)
 })
 
+// errWords are what such a line has in any case: most lines are done with by them.
+var errWords = []string{"rror", "RROR", "atal", "ATAL", "anic", "xception", "RITICAL", "ailed to", "nable to", "ould not", "annot "}
+
 // ofError: a logger calls the line an error, or it begins like one.
 func ofError(l clean.Line) bool {
-	return l.Level == 'E' || errs().MatchString(strings.TrimSpace(l.Text))
+	return l.Level == 'E' || slices.ContainsFunc(errWords, func(w string) bool { return strings.Contains(l.Text, w) }) && errs().MatchString(strings.TrimSpace(l.Text))
 }
 
 // late are errors of kernels, which run behind the program; deep are others at which
