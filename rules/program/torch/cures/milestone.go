@@ -42,6 +42,9 @@ func findMilestone(c *ledger.Case) Stop {
 		if c.Facts.Talk[i].Line > c.Failure.Line || readsIn(line) {
 			continue
 		}
+		if !strings.Contains(line, "/") { // neither has any other sign, and most lines have none
+			continue
+		}
 		if m := first.FindStringSubmatch(line); m != nil && (number(m[1]) >= 2 || number(m[1]) == 1 && slices.ContainsFunc(c.Facts.Signals, epochZero)) {
 			return Stop{"the first step of epoch " + m[1], ""}
 		}
