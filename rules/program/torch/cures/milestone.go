@@ -58,10 +58,15 @@ func findMilestone(c *ledger.Case) Stop {
 	return Stop{}
 }
 
+// longestLabel is how far before its share a bar's label begins; lines that have
+// run together have other words before it.
+const longestLabel = 40
+
 // readsIn: a bar counts what is read or prepared, before any step.
 func readsIn(bar string) bool {
-	head, _, _ := strings.Cut(strings.ToLower(bar), "%")
-	return containsAny(head, "shards", "load", "reading", "map", "fetch", "okeniz", "extract", "decod", "caching")
+	label, _, shared := strings.Cut(strings.ToLower(bar), "%")
+	label = label[max(0, len(label)-longestLabel):]
+	return shared && containsAny(label, "shards", "load", "reading", "map", "fetch", "okeniz", "extract", "decod", "caching")
 }
 
 // stoppedAt tells of a bar, outside a step of training.
