@@ -1,6 +1,8 @@
 package torch
 
 import (
+	"strings"
+
 	"slices"
 
 	"github.com/oomdoc/oomdoc/parsers/fact"
@@ -30,10 +32,24 @@ var trainerLines = slices.Concat(
 		"Batch size per device", "Instantaneous batch size per device", "batch size per device /"),
 	text.OnAny(text.States(0, 40, text.NewPattern(`(?:max_seq_length['"]?=|cutoff_len['"]?[=:]|sequence_len:)(?<set_max_seq_length>\d{2,7})`)),
 		"max_seq_length=", "cutoff_len", "sequence_len:"),
-	text.OnAny(text.States(0, 60, text.NewPattern(`^(?:killingsubprocess|local_rank:\d{1,3}(?:\)exitcode:-?\d{1,3})?\(pid:|sendingprocess)(?<rank_pid>\d{2,7})`)),
-		"Killing subprocess", "local_rank:", "Sending process"),
+	text.OnAny(rankProcess, "local_rank:", "Sending process"), text.OnAny(severalRanks, "Killing subprocess"),
 	text.OnAny(text.Signals("distributed"), "torch.distributed.elastic", "distributed init (rank", "--local_rank=1", "--local_rank=2", "--local_rank=3", "[rank1]:", "[rank2]:", "[rank3]:", "[rank4]:", "[rank5]:", "[rank6]:", "[rank7]:", "nproc_per_node=2", "nproc_per_node=4", "nproc_per_node=8", "nproc_per_node 2", "nproc_per_node 4", "nproc_per_node 8", "--multi_gpu"),
 )
+
+// ranksApart is how far apart a launcher's lines on two of its processes stand.
+const ranksApart = 200
+
+// rankProcess reads the process of a rank from its launcher's line.
+var rankProcess = text.States(0, 60, text.NewPattern(`^(?:killingsubprocess|local_rank:\d{1,3}(?:\)exitcode:-?\d{1,3})?\(pid:|sendingprocess)(?<rank_pid>\d{2,7})`))
+
+// severalRanks: a launcher that ends its processes prints a line for each.
+func severalRanks(m text.Message) int {
+	rest := m.Log.Squeezed()[m.End:]
+	if strings.Contains(rest[:min(len(rest), ranksApart)], "killingsubprocess") {
+		m.Log.Signal(m.Facts, "distributed", m.At)
+	}
+	return rankProcess(m)
+}
 
 var printedShape = text.NewPattern(`shape[=:]\((?<printed_shape>\d{2,12}),\d`)
 
