@@ -80,7 +80,8 @@ func (s *session) follow(ctx context.Context, args []string) error {
 	troubles := make([]error, len(files))
 	var all sync.WaitGroup
 	for i, name := range files {
-		all.Go(func() { troubles[i] = f.file(ctx, name, o.fromStart) })
+		in, old := f.open(ctx, name, o.fromStart) // all, before the first is read: they grow meanwhile
+		all.Go(func() { troubles[i] = f.file(ctx, name, in, old) })
 	}
 	all.Wait()
 	for _, err := range troubles {
@@ -114,18 +115,23 @@ type sighting struct {
 	times int
 }
 
+// open gives an input, and how many of its lines are not to be answered.
+func (f *followed) open(ctx context.Context, name string, fromStart bool) (in io.Reader, old func() int) {
+	none := func() int { return 0 }
+	if name == "-" {
+		return &interruptible{ctx, &ending{r: f.stdin}}, none
+	}
+	file := follow.New(ctx, name)
+	file.Missing = func() { f.note("%q is not there yet; waiting for it", name) }
+	if fromStart {
+		return file, none
+	}
+	return file, file.Old
+}
+
 // file follows one input to its end. One that cannot be read says so at once:
 // the others go on.
-func (f *followed) file(ctx context.Context, name string, fromStart bool) error {
-	var in io.Reader = &interruptible{ctx, &ending{r: f.stdin}}
-	old := func() int { return 0 }
-	if name != "-" {
-		file := follow.New(ctx, name)
-		file.Missing = func() { f.note("%q is not there yet; waiting for it", name) }
-		if in = file; !fromStart {
-			old = file.Old
-		}
-	}
+func (f *followed) file(ctx context.Context, name string, in io.Reader, old func() int) error {
 	err := diagnose.Each(context.WithoutCancel(ctx), f.learning(in), func(in diagnose.Incident) error {
 		if in.Line <= old() {
 			return nil

@@ -25,18 +25,25 @@ type File struct {
 	f      *os.File
 	offset int64
 	begun  bool  // the first file was opened, or seen to be missing
-	size   int64 // of the first file when it was opened
+	size   int64 // of the file when New was called
 	total  int64
 	old    atomic.Int64
 	// Missing is called once if the file is not there at first; nil for no call.
 	Missing func()
 }
 
-// New reads a file, from its beginning, until ctx is done: that is its end.
-func New(ctx context.Context, name string) *File { return &File{ctx: ctx, name: name} }
+// New reads a file, from its beginning, until ctx is done: that is its end. What
+// the file holds now is what is old in it.
+func New(ctx context.Context, name string) *File {
+	f := &File{ctx: ctx, name: name}
+	if info, err := os.Stat(name); err == nil {
+		f.size = info.Size()
+	}
+	return f
+}
 
-// Old is how many lines of what was read stood in the file already when it was
-// first opened.
+// Old is how many lines of what was read stood in the file already when New was
+// called.
 func (f *File) Old() int { return int(f.old.Load()) }
 
 // Read waits for bytes. Its end, io.EOF, comes when ctx is done; an error that
@@ -105,9 +112,6 @@ func (f *File) open() error {
 	if err != nil {
 		file.Close()
 		return err
-	}
-	if !f.begun {
-		f.size = info.Size()
 	}
 	f.f, f.offset, f.begun = file, 0, true
 	return nil
