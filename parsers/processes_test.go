@@ -30,3 +30,34 @@ func TestProcessNumbers(t *testing.T) {
 	assert.Equal(t, []int{4242, 4194304}, others)
 	assert.Equal(t, []int{4242, 4242}, rows)
 }
+
+// TestCutClause: a size in front of a clause inside which the log ends is read,
+// one that lost its own end or whose clause cannot be told is not.
+func TestCutClause(t *testing.T) {
+	const head = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 512.00 MiB. GPU 0 has a total capacity of 23.65 GiB of which 310.06 MiB is free. "
+	s := New(nil, nil)
+	for _, x := range []struct {
+		tail          string
+		other, unused int64
+	}{
+		{"Process 77 has 3.50 GiB", 3758096384, 0},
+		{"Process 77 has 3.50 GiB mem", 3758096384, 0},
+		{"Process 77 has 3.5", 0, 0},
+		{"Process 77 has 3.50 G", 0, 0},
+		{"Process 77 has 3.50 GiB of something", 0, 0},
+		{"Of the allocated memory 19.20 GiB is allocated by PyTorch, and 410.50 MiB is res", 0, 430440448},
+		{"Of the allocated memory 19.20 GiB is allocated by PyTorch, and 410.50 MiB is", 0, 0},
+		{"Of the allocated memory 19.20 GiB is allocated by PyTorch, and 410.50 MiB is rest", 0, 0},
+	} {
+		f := s.Parse(text.NewLog(clean.Lines(head+x.tail, 1))).Failures[0].Figures
+		var other, unused int64
+		for _, p := range f.OtherProcesses {
+			other += p.Bytes
+		}
+		if f.ReservedUnallocated != nil {
+			unused = f.ReservedUnallocated.Bytes
+		}
+		assert.Equal(t, x.other, other, x.tail)
+		assert.Equal(t, x.unused, unused, x.tail)
+	}
+}

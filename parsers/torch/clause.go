@@ -26,13 +26,13 @@ func processClause(f *fact.Facts, l *text.Log, r *reader, g *fact.Figures) {
 		}
 		pid, err := strconv.Atoi(s[at:end])
 		from, to := sizeAt(s, end+3)
-		if err != nil || to == from || !strings.HasPrefix(s[to:], "memoryinuse") {
+		if err != nil || to == from || !strings.HasPrefix(s[to:], "memoryinuse") && !r.cut(to, "memoryinuse") {
 			continue
 		}
 		if size := l.Size(from, to); size != nil {
 			g.OtherProcesses = append(g.OtherProcesses, fact.Process{PID: pid, Bytes: size.Bytes, Text: size.Text, Line: size.Line, Device: -1})
 		}
-		r.end = max(r.end, to+len("memoryinuse"))
+		r.end = max(r.end, min(to+len("memoryinuse"), len(s)))
 		at = to
 	}
 }
@@ -88,6 +88,25 @@ func (r *reader) before(literal string) *fact.Size {
 		}
 		at += len(literal)
 	}
+}
+
+// cut: the whole log ends inside a literal, or right before it but behind a
+// whole unit.
+func (r *reader) cut(at int, literal string) bool {
+	return len(r.s) == len(r.l.Squeezed()) && strings.HasPrefix(literal, r.s[at:]) && strings.HasSuffix(r.s[:at], "ib")
+}
+
+// beforeCut returns the size in front of a literal inside which the log ends,
+// three letters into it or more.
+func (r *reader) beforeCut(literal string) *fact.Size {
+	for n := len(literal) - 1; n >= 3; n-- {
+		if at := len(r.s) - n; at > r.from && r.cut(at, literal) {
+			if from := sizeBefore(r.s, r.from, at); from < at {
+				return r.took(r.l.Size(from, at), len(r.s))
+			}
+		}
+	}
+	return nil
 }
 
 func (r *reader) took(s *fact.Size, end int) *fact.Size {

@@ -104,7 +104,7 @@ func cachingAllocator(f *fact.Facts, l *text.Log, start, at, next int) int {
 	g.Free = cmp.Or(r.after("ofwhich"), r.before("free;"), r.before("free)"), r.before("fre"))
 	g.Allocated = cmp.Or(r.before("alreadyallocated"), r.before("already"), r.after("oftheallocatedmemory"))
 	g.Reserved = cmp.Or(r.before("reservedintotalbypytorch"), r.before("reservedintotal"), r.before("res")) // the last word may be cut
-	g.ReservedUnallocated = cmp.Or(r.before("isreservedbypytorchbutunallocated"), r.before("isreservedbypytorch"), r.before("cached)"), r.before("cached;"), r.before("cached"))
+	g.ReservedUnallocated = cmp.Or(r.before("isreservedbypytorchbutunallocated"), r.before("isreservedbypytorch"), r.beforeCut("isreservedbypytorch"), r.before("cached)"), r.before("cached;"), r.before("cached"))
 	g.Limit = r.before("allowed;")
 	g.Device = r.device()
 	if g.Total == nil && g.Device != nil { // the line was cut, or another one written over its middle
