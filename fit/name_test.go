@@ -129,6 +129,6 @@ func BenchmarkFind(b *testing.B) {
 func TestFindIsBounded(t *testing.T) {
 	for _, piece := range []string{"a", "7b-", "q4_", "1.1.", "llama-", "(", "é", "8x"} {
 		name := strings.Repeat(piece, 1<<20)
-		assert.Less(t, cputime.Of(func() { Find(name) }), 50*time.Millisecond, piece)
+		assert.Less(t, cputime.Least(50*time.Millisecond, func() { Find(name) }), 50*time.Millisecond, piece)
 	}
 }
