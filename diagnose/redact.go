@@ -107,14 +107,15 @@ func withoutCredentials(report *Report) *Report {
 
 // vocabulary are the words of the field: no name that is one of them is masked
 // but where it stands as a name.
-var vocabulary = sync.OnceValue(func() (w struct{ read, written []string }) {
-	w.read = reader().ScanWords().Search.Words()
+var vocabulary = sync.OnceValue(func() (w struct{ read, written redact.Words }) {
+	var written []string
 	for _, c := range cause.All() {
-		w.written = append(append(w.written, c.Title), c.Doc()...)
+		written = append(append(written, c.Title), c.Doc()...)
 	}
 	for _, f := range fix.Fixes() {
-		w.written = append(append(w.written, f.Title), f.Doc()...)
+		written = append(append(written, f.Title), f.Doc()...)
 	}
+	w.read, w.written = redact.WordsOf(reader().ScanWords().Search.Words()), redact.WordsOf(written)
 	return w
 })
 

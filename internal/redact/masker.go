@@ -14,7 +14,7 @@ import (
 // one pseudonym (USER1, HOST2, KEY1) wherever it stands. It is not safe for
 // concurrent use.
 type Masker struct {
-	read, plain map[string]bool
+	read, written Words
 	// names are pseudonyms by what they stand for, in lower case.
 	names map[string]string
 	count map[string]int
@@ -32,13 +32,16 @@ const maxNames = 20000
 // New makes a masker. A diagnosis reads some words and writes others: a name
 // that is one of either is masked only where it stands as a name, and folders and
 // files whose names have one of the first in them stay.
-func New(read, written []string) *Masker {
-	m := &Masker{read: wordsOf(read), plain: wordsOf(written), names: map[string]string{}, count: map[string]int{}, spread: map[string][]alias{}}
-	return m
+func New(read, written Words) *Masker {
+	return &Masker{read: read, written: written, names: map[string]string{}, count: map[string]int{}, spread: map[string][]alias{}}
 }
 
-func wordsOf(texts []string) map[string]bool {
-	out := map[string]bool{}
+// Words are words in lower case. Maskers share them.
+type Words map[string]bool
+
+// WordsOf are the words of some texts.
+func WordsOf(texts []string) Words {
+	out := Words{}
 	for _, t := range texts {
 		for _, w := range strings.FieldsFunc(strings.ToLower(t), func(r rune) bool { return !unicode.IsLetter(r) }) {
 			out[w] = true
@@ -106,7 +109,7 @@ func (m *Masker) known(x string) bool {
 // word reports what is a word of the field, and no name everywhere.
 func (m *Masker) word(x string) bool {
 	lower := strings.ToLower(x)
-	return m.known(x) || m.read[lower] || m.plain[lower] || common[lower] || slices.Contains(accounts, lower)
+	return m.known(x) || m.read[lower] || m.written[lower] || common[lower] || slices.Contains(accounts, lower)
 }
 
 // name is the pseudonym of what was found.
