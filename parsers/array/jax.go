@@ -95,6 +95,7 @@ func square(m text.Message) {
 var (
 	tpuPattern   = text.NewPattern(`memoryspace(?<space>[a-z]{3,6})\.used(?<used>NUM)(?<usedunit>[kmgt])of(?<limit>NUM)(?<limitunit>[kmgt])`)
 	tpuProgram   = text.NewPattern(`totalhbmusage>=.{0,60}?program(?<program>NUM)(?<unit>[kmgt])`)
+	tpuLargest   = text.NewPattern(`largestprogramallocationsinhbm:1\.size:(?<size>NUM)(?<unit>[kmgt])(?:.{0,600}?)shape:(?<shape>(?:f|bf|s|u|c|pred)\d{0,3}\[[\d,]{1,60}\])`)
 	tpuArguments = text.NewPattern(`arguments(?<arguments>NUM)(?<unit>[bkmgt])(?:\([\d.]{1,6}%utilization\)output(?<output>NUM)(?<outputunit>[kmgt]))?`)
 )
 
@@ -117,6 +118,9 @@ func readTPUCompile(m text.Message) int {
 	program, arguments := m.Find(tpuProgram, 600), m.Find(tpuArguments, 600)
 	m.Fact("tpu_program", program.SizeIn("program", program.Lower("unit")))
 	m.Fact("tpu_arguments", arguments.SizeIn("arguments", arguments.Lower("unit")))
+	if k := m.Find(tpuLargest, 2000); k.Ok() {
+		m.Facts.Facts = append(m.Facts.Facts, fact.Fact{Name: "xla_shape", Text: k.Text("shape"), Size: k.SizeIn("size", k.Lower("unit")), Line: k.Line()})
+	}
 	return m.Fail(x, m.Took(k))
 }
 

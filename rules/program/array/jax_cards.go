@@ -207,7 +207,7 @@ var jaxCards = []cause.Card{
 	},
 	{
 		ID: "jax/tpu-arguments", Kinds: []fact.Kind{fact.TPUCompile}, If: mostlyArguments,
-		Cause: cause.ModelTooLarge, Weight: cause.Strong, Figures: tpuFigures, Headline: "needs {asked} of the TPU's {total}, most of it parameters and state",
+		Cause: cause.ModelTooLarge, Weight: cause.Strong, Figures: local.TPUFigures, Headline: "needs {asked} of the TPU's {total}, most of it parameters and state",
 		Means: "The compiler adds up what the program needs on one chip and refuses before anything runs: {over} too much. {arguments} are arguments: parameters, optimizer state, KV cache and inputs. A smaller batch usually changes them little; shard them or make them smaller.[[ {copy}]]",
 		Not:   "Restarting: the compiler adds up sizes before anything runs.",
 		Cures: []cause.Cure{
@@ -220,7 +220,7 @@ var jaxCards = []cause.Card{
 	},
 	{
 		ID: "jax/tpu-serving", Kinds: []fact.Kind{fact.TPUCompile}, If: func(c *ledger.Case) bool { return c.F().Total != nil && serving(c) },
-		Cause: cause.ModelTooLarge, Weight: cause.Good, Figures: tpuFigures, Headline: "does not fit the TPU: the program needs {asked} of {total}",
+		Cause: cause.ModelTooLarge, Weight: cause.Good, Figures: local.TPUFigures, Headline: "does not fit the TPU: the program needs {asked} of {total}",
 		Means: "The compiler adds up weights, cache and activations on one chip and refuses before anything runs. A usual reason: each chip holds all weights because they are not sharded.[[ {unknown}]]",
 		Not:   "Restarting: the compiler adds up sizes before anything runs.",
 		Cures: []cause.Cure{
@@ -232,8 +232,8 @@ var jaxCards = []cause.Card{
 	},
 	{
 		ID: "jax/tpu-table", Kinds: []fact.Kind{fact.TPUCompile}, Said: []string{"HLO temp"}, If: func(c *ledger.Case) bool { return c.F().Total != nil },
-		Cause: cause.BatchTooLarge, Weight: cause.Likely, Figures: tpuFigures, Headline: "does not fit the TPU: the program needs {asked} of {total}",
-		Means: "The compiler adds up what the program needs on one chip and refuses before anything runs.[[ {program} are temporary arrays and activations, {arguments} are arguments (parameters, state, inputs).]] \"HLO temp\" means temporary arrays; the list of the largest allocations shows which layer makes them.",
+		Cause: cause.BatchTooLarge, Weight: cause.Likely, Figures: local.TPUFigures, Headline: "does not fit the TPU: the program needs {asked} of {total}",
+		Means: "The compiler adds up what the program needs on one chip and refuses before anything runs.[[ {program} are temporary arrays and activations, {arguments} are arguments (parameters, state, inputs).]] \"HLO temp\" means temporary arrays; the list of the largest allocations shows which layer makes them.[[ {largest}]]",
 		Not:   "Restarting: the compiler adds up sizes before anything runs.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Shrink the first buffer of that list", Ways: []cause.Way{
@@ -248,13 +248,13 @@ var jaxCards = []cause.Card{
 	},
 	{
 		ID: "jax/tpu-compile", Kinds: []fact.Kind{fact.TPUCompile}, If: func(c *ledger.Case) bool { return c.F().Total != nil },
-		Cause: cause.BatchTooLarge, Weight: cause.Likely, Figures: tpuFigures, Headline: "does not fit the TPU: the program needs {asked} of {total}",
-		Means: "The compiler adds up what the program needs on one chip and refuses before anything runs.[[ {program} are temporary arrays and activations, {arguments} are arguments (parameters, state, inputs).]][[ {unknown}]]",
+		Cause: cause.BatchTooLarge, Weight: cause.Likely, Figures: local.TPUFigures, Headline: "does not fit the TPU: the program needs {asked} of {total}",
+		Means: "The compiler adds up what the program needs on one chip and refuses before anything runs.[[ {program} are temporary arrays and activations, {arguments} are arguments (parameters, state, inputs).]][[ {unknown}]][[ {largest}]]",
 		Not:   "Restarting: the compiler adds up sizes before anything runs.",
 		Cures: []cause.Cure{
 			{Fix: "lower_batch_size", Title: "Lower the batch size per chip", Ways: []cause.Way{
 				{For: "Training", Text: "half the global batch, or twice the chips; activations shrink with it"},
-				{For: "Inference", Text: "half the sequences at a time, or a shorter length; attention that is not fused grows with its square"},
+				{For: "Using a model", Text: "half the sequences at a time, or a shorter length; attention that is not fused grows with its square"},
 			}, Cost: "Slower per sample"},
 			{Fix: "gradient_checkpointing", Title: "In training: turn on gradient checkpointing", Kind: "python", Text: "block = jax.checkpoint(block)   # Flax: nn.remat(Block)", Cost: "About a quarter more time per step"},
 			{Fix: "shard_training", Title: "Shard over more chips", Told: "Shard parameters over a mesh with `jax.sharding.NamedSharding` (an `fsdp` or `tensor` axis; vLLM: `--tensor-parallel-size`). Compute in bfloat16.", Cost: "More chips"},
@@ -265,29 +265,6 @@ var jaxCards = []cause.Card{
 
 // servesTPU: a server of language models, which sizes its cache by its own share.
 func servesTPU(c *ledger.Case) bool { return c.Says("vllm") }
-
-// tpuFigures are the shares of XLA's table, and what is too much.
-func tpuFigures(c *ledger.Case) map[string]string {
-	out := map[string]string{"over": "", "program": "", "arguments": "", "unknown": "", "copy": ""}
-	for _, name := range [...]string{"program", "arguments"} {
-		if x, ok := c.Fact("tpu_" + name); ok && x.Size != nil {
-			out[name] = units.Amount(x.Size.Bytes)
-			if x.Size.Bytes == 0 {
-				out[name] = "0 GiB"
-			}
-		}
-	}
-	if program, arguments := ledger.Sized(c, "tpu_program"), ledger.Sized(c, "tpu_arguments"); arguments > 0 && 4*program > 3*arguments && program <= arguments+arguments/10 {
-		out["copy"] = "The program's temporary arrays take nearly as much (" + out["program"] + "): often a second copy of the parameters in another type."
-	}
-	if out["arguments"] == "" {
-		out["unknown"] = "The log does not say how much of it is parameters and how much activations."
-	}
-	if c.Shortfall.Has() && c.Shortfall.Bytes > 0 {
-		out["over"] = c.Shortfall.String()
-	}
-	return out
-}
 
 func mostlyArguments(c *ledger.Case) bool {
 	program, ok := c.Fact("tpu_program")

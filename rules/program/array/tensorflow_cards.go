@@ -13,6 +13,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
 	"github.com/oomdoc/oomdoc/rules/program/array/calls"
+	"github.com/oomdoc/oomdoc/rules/program/array/local"
 	"github.com/oomdoc/oomdoc/rules/step"
 	"github.com/oomdoc/oomdoc/rules/when"
 )
@@ -49,7 +50,7 @@ const weightProduct = "_grad/MatMul_1"
 func beforeKeras2(c *ledger.Case) bool { return c.Near(sessionWords...) }
 
 // sessionWords stand in tracebacks of a session, which TensorFlow 2 has no more.
-var sessionWords = []string{"in _call_tf_sessionrun", "python/client/session.py", "tf.app.run(", "see above for traceback", "[[Node: ", "node gradients/", "tensorflow_backend.py", "estimator.train(", "[T=DT_FLOAT", "[T=DT_HALF"} // ops were written out up to 1.12
+var sessionWords = []string{"in _call_tf_sessionrun", "python/client/session.py", "tf.app.run(", "see above for traceback", "[[Node: ", "node gradients/", "tensorflow_backend.py", "estimator.train(", "Error recorded from ", "[T=DT_FLOAT", "[T=DT_HALF"} // ops were written out up to 1.12
 
 // stepCard is about a tensor of a step that found the pool full.
 func stepCard(id string, said, unsaid, sources []string, cures []cause.Cure) cause.Card {
@@ -211,18 +212,7 @@ var tensorFlowCards = []cause.Card{
 		},
 		Sources: []string{bfcAllocator, tfGuide, "https://www.tensorflow.org/guide/mixed_precision"},
 	},
-	{
-		ID: "tensorflow/tpu", Kinds: []fact.Kind{fact.TPUCompile},
-		Cause: cause.BatchTooLarge, Weight: cause.Likely, Headline: "does not fit the TPU: {asked} planned, {total} on a core",
-		Means: "The compiler adds up what the program needs on one core and refuses before anything runs. Activations are usually most of it; they grow with the batch per core (the global batch divided by the cores). Parameters and optimizer state count too.",
-		Not:   "Restarting, or GPU settings such as memory growth.",
-		Cures: []cause.Cure{
-			{Fix: "lower_batch_size", Title: "Lower the batch size per core", Told: "Halve the global batch (`train_batch_size` or `--batch_size`), or use twice the cores. Multiples of 8 per core fit the TPU best.", Cost: "Slower per sample"},
-			{Fix: "mixed_precision", Title: "Use bfloat16", Told: "`tf.keras.mixed_precision.set_global_policy(\"mixed_bfloat16\")`, or the script's `use_bfloat16`. It halves float32 activations.", Cost: "None as a rule"},
-			{Fix: "lower_resolution", Title: "Use smaller images or shorter sequences", Told: "Half the width and height is a quarter of the activations.", Cost: "Detail"},
-		},
-		Sources: []string{"https://www.tensorflow.org/guide/mixed_precision", "https://cloud.google.com/tpu/docs/performance-guide"},
-	},
+	local.TensorFlowTPU,
 	{
 		ID: "tensorflow/whole-dataset", Kinds: []fact.Kind{fact.TFCopy, fact.TFAlloc}, If: calls.WholeArray,
 		Cause: cause.OversizedAllocation, Weight: cause.Decisive, Headline: "tried to copy a whole array to the card, and it did not fit",

@@ -6,6 +6,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/cause"
 	"github.com/oomdoc/oomdoc/rules/ledger"
 	"github.com/oomdoc/oomdoc/rules/program"
+	"github.com/oomdoc/oomdoc/rules/program/array/calls"
 	"github.com/oomdoc/oomdoc/rules/program/compilers"
 	"github.com/oomdoc/oomdoc/rules/program/science/matlab"
 	"github.com/oomdoc/oomdoc/rules/program/science/opencv"
@@ -118,7 +119,7 @@ var TFObjectDetection = program.Program{
 		"lower_resolution":  step.Paste("config", "image_resizer {\n  keep_aspect_ratio_resizer { min_dimension: 400 max_dimension: 700 }\n}"),
 		"lower_num_workers": step.Paste("config", "train_input_reader {\n  shuffle_buffer_size: 256\n  num_readers: 2\n}"),
 	},
-	Cards: detectionCards,
+	Cards: calls.DetectionCards,
 }
 
 // Minecraft is Minecraft and other games on Java.

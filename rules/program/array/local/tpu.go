@@ -1,6 +1,8 @@
 package local
 
 import (
+	"strings"
+
 	"github.com/oomdoc/oomdoc/internal/units"
 	"github.com/oomdoc/oomdoc/parsers/fact"
 	"github.com/oomdoc/oomdoc/rules/cause"
@@ -40,4 +42,54 @@ func Reserved(c *ledger.Case) map[string]string {
 		return map[string]string{"held": units.Amount(f.Allocated.Bytes), "all": units.Amount(f.Total.Bytes)}
 	}
 	return map[string]string{"held": "", "all": ""}
+}
+
+// TensorFlowTPU is for a program that TensorFlow compiled for a TPU.
+var TensorFlowTPU = cause.Card{
+	ID: "tensorflow/tpu", Kinds: []fact.Kind{fact.TPUCompile}, Figures: TPUFigures,
+	Cause: cause.BatchTooLarge, Weight: cause.Likely, Headline: "does not fit the TPU: {asked} planned, {total} on a core",
+	Means: "The compiler adds up what the program needs on one core and refuses before anything runs. Activations are usually most of it; they grow with the batch per core (the global batch divided by the cores).[[ Here {program} are temporary arrays such as activations, and {arguments} are arguments (parameters, state, inputs).]][[ {largest}]]",
+	Not:   "Restarting, or GPU settings such as memory growth.",
+	Cures: []cause.Cure{
+		{Fix: "lower_batch_size", Title: "Lower the batch size per core", Told: "Halve the global batch (`train_batch_size` or `--batch_size`), or use twice the cores. Multiples of 8 per core fit the TPU best.", Cost: "Slower per sample"},
+		{Fix: "mixed_precision", If: when.Not(inSixteen), Title: "Use bfloat16", Told: "The script's own option (`use_bfloat16`); Keras in TensorFlow 2: `tf.keras.mixed_precision.set_global_policy(\"mixed_bfloat16\")`. It halves float32 activations.", Cost: "None as a rule"},
+		{Fix: "lower_resolution", If: when.Not(steps), Title: "Use smaller images or shorter sequences", Told: "Half the width and height is a quarter of the activations.", Cost: "Detail"},
+		{Fix: "lower_context", If: steps, Title: "Use shorter sequences, or a narrower model", Told: "The sides of the largest buffer are usually samples, steps and width. Lower the longest length of the data (`max_length`, `max_seq_length`), or the hidden size.", Cost: "Context, or accuracy"},
+		{Fix: "bigger_gpu", If: inSixteen, Title: "Use a TPU with more memory per core", Told: "A core has 8 GB on TPU v2 and 16 GB on v3.", Cost: "Money"},
+	},
+	Sources: []string{"https://www.tensorflow.org/guide/mixed_precision", "https://cloud.google.com/tpu/docs/performance-guide"},
+}
+
+// inSixteen: the largest buffer that the compiler lists is in 16 bit already.
+func inSixteen(c *ledger.Case) bool { return strings.HasPrefix(listed(c), "bf16[") }
+
+// steps: the largest buffer has three sides, as sequences have; pictures have four.
+func steps(c *ledger.Case) bool { return strings.Count(listed(c), ",") == 2 }
+
+func listed(c *ledger.Case) string { shape, _ := c.Fact("xla_shape"); return shape.Text }
+
+// TPUFigures are the shares of XLA's table, and what is too much.
+func TPUFigures(c *ledger.Case) map[string]string {
+	out := map[string]string{"over": "", "program": "", "arguments": "", "unknown": "", "copy": "", "largest": ""}
+	for _, name := range [...]string{"program", "arguments"} {
+		if x, ok := c.Fact("tpu_" + name); ok && x.Size != nil {
+			out[name] = units.Amount(x.Size.Bytes)
+			if x.Size.Bytes == 0 {
+				out[name] = "0 GiB"
+			}
+		}
+	}
+	if program, arguments := ledger.Sized(c, "tpu_program"), ledger.Sized(c, "tpu_arguments"); arguments > 0 && 4*program > 3*arguments && program <= arguments+arguments/10 {
+		out["copy"] = "The program's temporary arrays take nearly as much (" + out["program"] + "): often a second copy of the parameters in another type."
+	}
+	if shape, ok := c.Fact("xla_shape"); ok && shape.Size != nil {
+		out["largest"] = "The largest buffer in its list is `" + shape.Text + "`: " + units.Amount(shape.Size.Bytes) + "."
+	}
+	if out["arguments"] == "" {
+		out["unknown"] = "The log does not say how much of it is parameters and how much activations."
+	}
+	if c.Shortfall.Has() && c.Shortfall.Bytes > 0 {
+		out["over"] = c.Shortfall.String()
+	}
+	return out
 }
