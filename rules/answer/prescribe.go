@@ -32,7 +32,7 @@ func prescribe(c *ledger.Case, likeliest odds.Cause, ranked []*candidate, own []
 	t := card.For(c)
 	means := code.ForBackend(c, t.Meaning())
 	cures := slices.DeleteFunc(ownBatch(c, checkouts.Cures(c, card, likeliest.ID)), func(cure cause.Cure) bool {
-		return cure.If != nil && !cure.If(c) || c.Phase == "inference" && strings.HasPrefix(cure.Title, "In training: ") || theirs && !(cure.Fix == "raise_memory_limit" && setsLimit(card, own))
+		return cure.If != nil && !cure.If(c) || c.Phase == "inference" && cure.Training || theirs && !(cure.Fix == "raise_memory_limit" && setsLimit(card, own))
 	})
 	for i, cure := range cures {
 		if told[cure.Fix] || cure.Fix == "add_swap" && ledger.OnCluster(c) || era.TooNew(c, cure.Fix) || !fix.FixesByID()[cure.Fix].Suits(c, true) {
@@ -125,8 +125,8 @@ var sizedAnyway = []string{"load_in_4bit", "load_in_8bit", "kill_stale_process",
 // put words a fix as a card has it, which means something.
 func (b *candidate) put(c *ledger.Case, t *cause.Teller, means string, cure cause.Cure, own []*program.Program) {
 	if title, ok := t.Tell(cure.Title); ok {
-		if told, cond := strings.CutPrefix(title, "In training: "); cond && c.Training() {
-			title = capital(told) // it does train
+		if cure.Training && !c.Training() {
+			title = "In training: " + strings.ToLower(title[:1]) + title[1:]
 		}
 		b.advice.Title = code.ForBackend(c, cmp.Or(title, b.advice.Title))
 	}

@@ -62,6 +62,8 @@ type Cure struct {
 	Title string // imperative
 	// If says where it is a cure; nil: wherever the card holds.
 	If func(c *ledger.Case) bool
+	// Training is a cure of training: its title says so unless the log shows it.
+	Training bool
 	// Told is what to do in words, before what is pasted.
 	Told string
 	// Ways are what to do in each of several cases, a line each; those that the

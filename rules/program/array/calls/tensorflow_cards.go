@@ -157,7 +157,7 @@ var TensorFlowFirst = []cause.Card{
 		Means: "`save/RestoreV2` loads the variables: weights and, in training, the optimizer state. [[{used} of the {limit} that this process may use was taken. ]]They do not fit, and no batch was there yet.",
 		Not:   "A smaller batch, ending other programs: this process's own variables fill its share.",
 		Cures: []cause.Cure{
-			{Fix: "optimizer_8bit", Title: "In training: use an optimizer with less state", Told: "Adafactor and plain SGD keep hardly any. In 32 bit, weights and gradients take 8 bytes per parameter, Adam adds 8, Adagrad or momentum 4.", Cost: "another learning rate"},
+			{Fix: "optimizer_8bit", Training: true, Title: "Use an optimizer with less state", Told: "Adafactor and plain SGD keep hardly any. In 32 bit, weights and gradients take 8 bytes per parameter, Adam adds 8, Adagrad or momentum 4.", Cost: "another learning rate"},
 			{Fix: "use_smaller_model", Title: "Use a smaller model, or train fewer layers", Told: "Only variables in `var_list=` of `minimize` have gradients and optimizer state.", Cost: "quality"},
 			{Fix: "bigger_gpu", Title: "Or use a card with more memory", Told: "The project's README often says which one the authors used.", Cost: "money"},
 			{Fix: "cpu_offload", Title: "To use the model only: run it on the CPU", Told: "System RAM is usually larger than GPU memory. Before the start:", Kind: "shell", Text: "export CUDA_VISIBLE_DEVICES=-1   # Windows: set CUDA_VISIBLE_DEVICES=-1", Cost: "much slower"},
