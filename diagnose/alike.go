@@ -83,6 +83,9 @@ const (
 // traceback are the frames of a message, the innermost last.
 func traceback(log *text.Log, facts *fact.Facts, line int) []fact.Code {
 	frames := slices.Clone(facts.Code)
+	if n := len(frames); n > 0 && frames[n-1].Source == "" && frames[n-1].Line == log.Lines[len(log.Lines)-1].Number {
+		return nil // the paste ends within a frame: where it led is not to be seen
+	}
 	frames = slices.DeleteFunc(frames, func(x fact.Code) bool { return x.Function == "" })
 	last := slices.IndexFunc(frames, func(x fact.Code) bool { return x.Line > line })
 	if last < 0 {

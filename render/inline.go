@@ -124,8 +124,12 @@ func (sp span) marked(word string, first, last bool) string {
 // would make a link of it.
 func guarded(word string) string {
 	if linkish(word) {
-		before, after := fences(word)
-		return before + word + after
+		link := strings.TrimRight(word, ".,;:!?") // the sentence's own, not the address's
+		if link == "" || strings.HasSuffix(link, "`") {
+			link = word
+		}
+		before, after := fences(link)
+		return before + link + after + word[len(link):]
 	}
 	return escape(word)
 }

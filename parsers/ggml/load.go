@@ -1,6 +1,7 @@
 package ggml
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -61,6 +62,7 @@ var ggmlLines = slices.Concat(
 	on((*ggmlReader).generates, "generating image:", "sampling using"),
 	on((*ggmlReader).decodes, "- decoding "),
 	on(partOf("whisper.cpp"), "whisper_init", "whisper_model_load"),
+	on((*ggmlReader).usesBackend, "whisper_default_buffer_type: using device", "whisper_backend_init_gpu: using"),
 	on(stageIs("weights"), "whisper_model_load"), // allocates after these lines
 	// The program works: what it retried before is recovered.
 	on((*ggmlReader).working,
@@ -87,6 +89,7 @@ var (
 	nameLine      = text.NewPattern(`general\.name(?:str)?=(?<model>.{1,80})`)
 	fromLine      = text.NewPattern(`(?:tensorsfrom|modelfrom(?!scratch\.))(?<model>[^()]{3,300})`)
 	quotedModel   = text.NewPattern(`model'(?<model>[^']{3,300})'`)
+	usesBackend   = text.NewPattern(`:using(?:device)?(?<device>(?:cuda|rocm|vulkan|sycl|musa|cann)\d{1,2})`)
 	usingDevice   = text.NewPattern(`usingdevice(?<device>[a-z_]{1,24}\d{0,3})\((?<name>.{1,90}?)\)(?:\([^()]{1,40}\))?-(?<free>\d{1,9}mib)free`)
 	cudaDevice    = text.NewPattern(`device(?<index>\d{1,3}):(?<name>[^:]{1,90}?),(?:computecapability|gfx[^:]{1,60}vmm:)`)
 	vulkanDevice  = text.NewPattern(`(?<index>\d{1,2})=(?<name>[^|=]{2,100})\|uma:[01]`)
@@ -141,6 +144,13 @@ func backendIs(backend string) func(*ggmlReader, text.Message) {
 
 func program(name string) func(*ggmlReader, text.Message) {
 	return func(g *ggmlReader, m text.Message) { g.proves(name, m.At) }
+}
+
+// usesBackend reads where whisper.cpp puts the model: "using device Vulkan0 (...)",
+// "using CUDA0 backend".
+func (g *ggmlReader) usesBackend(m text.Message) {
+	name := g.find(usesBackend, m.At, 0, 80).Text("device")
+	g.backend = cmp.Or(BackendOfBuffer(name), g.backend)
 }
 
 // partOf is a program on ggml that the report knows as "other".

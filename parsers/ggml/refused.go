@@ -131,7 +131,8 @@ var ggmlFailures = slices.Concat(
 		"due to insufficient system resources", "Not enough resources to load the model"),
 	on(refusing{is: nodeLlama, level: levelRuntime, figures: nodeContext, back: 60, ahead: 40, must: true, look: nodeGuard}.read,
 		"is too large for the available"),
-	on(refusing{is: ofWeights, level: levelStage}.read, "GPU loading failed (out of vram"), // GPT4All
+	on(refusing{is: ofWeights, level: levelStage}.read, "GPU loading failed (out of vram", // GPT4All
+		"whisper_model_load: failed to allocate memory for the model"),
 	on((*ggmlReader).caller,
 		"failed to create context with model", "Failed to create llama_context", "Failed to load model", "unable to load model",
 		"exiting due to model loading error", "Remote RPC server crashed"),

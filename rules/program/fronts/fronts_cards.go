@@ -322,9 +322,9 @@ var whisperCards = []cause.Card{
 		Means:    "whisper.cpp reads audio 30 seconds at a time, so its memory depends on the model: about 4 GB for large, 2 for medium, 1 for small. The GPU is too small for that, or something else uses it: check `nvidia-smi` or Task Manager.",
 		Not:      "Cutting the audio into pieces: memory does not grow with its length.",
 		Cures: []cause.Cure{
-			does("use_lower_quant", "Use a quantised or turbo model", "text", "Download `ggml-large-v3-turbo-q5_0.bin` from huggingface.co/ggerganov/whisper.cpp and pass it with `-m`. It is a fifth of large-v3 and nearly as good.", "hardly any loss"),
+			does("use_lower_quant", "Use a quantised or turbo model", "text", "Download `ggml-large-v3-turbo-q5_0.bin` from huggingface.co/ggerganov/whisper.cpp and pass it with `-m` (in an app: choose it among its models). It is a fifth of large-v3 and nearly as good.", "hardly any loss"),
 			does("use_smaller_model", "Use a smaller model", "text", "`ggml-medium-q5_0.bin` or `ggml-small.bin` with `-m`. Do not set `-p` (processors): each one takes more memory.", "more mistakes"),
-			does("cpu_offload", "Run it on the CPU", "text", "Add `-ng` (`--no-gpu`).", "several times slower"),
+			does("cpu_offload", "Run it on the CPU", "text", "Add `-ng` (`--no-gpu`); in an app, switch the GPU off in its settings.", "several times slower"),
 		},
 		Sources: []string{"whisper.cpp/README.md", "whisper.cpp/examples/cli/cli.cpp", "whisper.cpp/models/download-ggml-model.sh"},
 	},

@@ -163,8 +163,9 @@ var cardCards = []cause.Card{
 	},
 }
 
-// lessWork is the same work in smaller pieces, by who does it.
-var lessWork = cause.Cure{Fix: "lower_batch_size", Title: "Process less at a time", Told: "{less}", Cost: "slower, or less detail"}
+// lessWork is the same work in smaller pieces, by who does it: a model that is
+// being loaded has none yet.
+var lessWork = cause.Cure{Fix: "lower_batch_size", If: when.Not(when.All(model, when.In("load"))), Title: "Process less at a time", Told: "{less}", Cost: "slower, or less detail"}
 
 // kept is for programs that had worked before.
 var kept = cause.Cure{Fix: "restart_session", If: after, Title: "Restart it, and watch whether its memory climbs", Cost: "free",

@@ -41,7 +41,7 @@ func customNode(c *ledger.Case) string {
 
 // ownFigures are what the card on such nodes names.
 func ownFigures(c *ledger.Case) map[string]string {
-	out := map[string]string{"node": customNode(c), "spilled": "", "loaded": partLoaded(c)["part"]}
+	out := map[string]string{"node": customNode(c), "spilled": "", "loaded": partLoaded(c)["part"], "solid": addon.Solid(customNode(c))}
 	if ledger.Overfull(c) {
 		out["spilled"] = "It held " + units.Amount(c.Mine.Bytes) + " on a card of " + units.Amount(c.Total.Bytes) + ": Windows put the rest in RAM, which is slow."
 	}
@@ -224,7 +224,7 @@ var comfyOwn = []cause.Card{
 		Figures:  ownFigures,
 		Not:      "Fewer steps: every step needs the same memory. `--lowvram`: this node ignores it.",
 		Cures: []cause.Cure{
-			{Fix: "lower_resolution", Title: "Lower the sizes in that node", Told: "Resolution, frames, batch or chunk size; in 3D nodes the octree or texture resolution and the number of faces. In its loader choose fp16 and offload, if it has them.", Cost: "A smaller result."},
+			{Fix: "lower_resolution", Title: "Lower the sizes in that node", Told: "Resolution, frames, batch or chunk size[[; {solid}]]. A node without such inputs takes them from what goes in: give it a smaller picture or a shorter video. In its loader choose fp16 and offload, if it has them.", Cost: "A smaller result."},
 			nodeAlone, nodeOther,
 		},
 		Sources: []string{comfyCode + "comfy/model_management.py", comfyCode + "server.py", "https://github.com/kijai/ComfyUI-DynamiCrafterWrapper"},

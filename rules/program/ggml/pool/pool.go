@@ -68,17 +68,19 @@ var shortPrompt = cause.Cure{Fix: "lower_context", Title: "Shorten the prompt", 
 // of ggml and whisper.cpp do.
 func Loading(program string) cause.Card {
 	return cause.Card{
-		ID: program + "/arena-loading", Kinds: []fact.Kind{fact.GGMLPool}, Said: []string{"model_load: ggml ctx size"}, Unsaid: madeContext, If: when.All(when.Not(Beyond), slightlyShort), Figures: numbers,
+		ID: program + "/arena-loading", Kinds: []fact.Kind{fact.GGMLPool}, Said: []string{"model_load: ggml ctx size"}, Unsaid: madeContext, If: when.All(when.Not(Beyond), when.Any(slightlyShort, when.All(short, when.In("load")))), Figures: numbers,
 		Cause: cause.SoftwareBug, Weight: cause.Strong, Headline: "planned its own memory pool {lack} too small while it loaded a model",
-		Means: "The program's own estimate of the memory for this model is too low by {lack}. Usually ggml's bookkeeping per tensor grew, and the estimate in this program's source was not updated. RAM and GPU memory are not full. A crash right after it is the same bug.",
+		Means: "The program's own estimate of the memory for this model is too low by {lack}. {why} RAM and GPU memory are not full. A crash right after it is the same bug.",
 		Not:   "Closing programs, more RAM or a smaller quantisation: the estimate stays short.",
 		Cures: []cause.Cure{
 			{
-				Fix: "upgrade_version", Title: "Correct the estimate, or update", Ways: []cause.Way{
+				Fix: "upgrade_version", If: slightlyShort, Title: "Correct the estimate, or update", Ways: []cause.Way{
 					{For: "In the source", Text: "find the line that prints `ggml ctx size`, add `ctx_size += 1024*1024;` just before it, and build again. It costs 1 MiB of RAM."},
 					{For: "Update", Text: "`git pull` and build again. Abandoned examples may be gone: whisper.cpp has `talk-llama` instead of `talk`, with a GGUF model."},
 				}, Cost: "a rebuild",
 			},
+			{Fix: "upgrade_version", If: when.Not(slightlyShort), Title: "Use a current llama.cpp with a GGUF file of the model", Told: "Take its newest release (64-bit). alpaca.cpp and other forks of early 2023 are abandoned, and no current program reads their `.bin` files.", Cost: "a new download"},
+			{Fix: "use_smaller_model", If: when.Not(slightlyShort), Title: "To stay with this program: use the file that it expects", Told: "Get the file that its README names, whole (a large model once came in several parts) and of the size that the program was built or started for.", Cost: "a new download"},
 		},
 		Sources: []string{"ggml/examples/gpt-2/main-alloc.cpp", "https://github.com/ggml-org/whisper.cpp/issues/1804"}, Solved: 1,
 	}
@@ -86,9 +88,11 @@ func Loading(program string) cause.Card {
 
 // madeContext is said once a llama.cpp of spring 2023 has loaded its model: the
 // pool is then that of the computation.
-var madeContext = []string{"llama_init_from_file: kv self size"}
+var madeContext = []string{"llama_init_from_file: kv self size", "num tensors =", "sampling parameters:"}
 
 func computes(c *ledger.Case) bool { return c.Near(madeContext...) }
+
+func short(c *ledger.Case) bool { return ledger.Requested(c) > ledger.SizeOf(c.F().Free) }
 
 // slightlyShort: the pool lacks less than what the cure adds to it.
 func slightlyShort(c *ledger.Case) bool {
@@ -117,11 +121,14 @@ func numbers(c *ledger.Case) map[string]string {
 	if pool == 0 || needed <= pool {
 		return nil
 	}
-	little := ""
+	little, why := "", "Either the file is not what this program expects (another size or format, one part of several), or a 32-bit build overflowed in the sum."
+	if slightlyShort(c) {
+		why = "Usually ggml's bookkeeping per tensor grew, and the estimate in this program's source was not updated."
+	}
 	if slightlyShort(c) && !computes(c) {
 		little = "So small a gap usually means that the size was calculated wrongly for this model."
 	}
-	return map[string]string{"pool": units.Amount(pool), "lack": units.Amount(needed - pool), "little": little}
+	return map[string]string{"pool": units.Amount(pool), "lack": units.Amount(needed - pool), "little": little, "why": why}
 }
 
 // Beyond: arenas of 2023 were planned for 512 tokens.

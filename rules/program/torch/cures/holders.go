@@ -31,6 +31,9 @@ func holders(c *ledger.Case) string {
 	default:
 		told += " Restart notebook kernels, and close browsers and games."
 	}
+	if own := c.F().ProcessUsed; own != nil && own.Bytes == 0 {
+		told += " This program seems to be in a container: look on the host."
+	}
 	if e := c.OthersAtMost; e.Has() && e.Bytes > 0 {
 		told += " That can free about " + e.String() + "."
 	}
