@@ -311,7 +311,8 @@ func (g *ggmlReader) setting(name, value, flag string, at int) {
 }
 
 func (g *ggmlReader) mention(k text.Match, weight int, m text.Message) {
-	name := strings.Trim(strings.TrimSpace(k.Text("model")), `'"`)
+	name, _, _ := strings.Cut(strings.TrimSpace(k.Text("model")), "' - please wait") // llama.cpp before May 2023
+	name = strings.Trim(name, `'"`)
 	if i := strings.LastIndex(strings.ToLower(name), ".gguf"); i > 0 {
 		name = name[:i+len(".gguf")]
 	}
