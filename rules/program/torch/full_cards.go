@@ -158,7 +158,7 @@ var fullCards = []cause.Card{
 		Headline: "ran out of memory[[: this program fills the {whole} card by itself]]",
 		Means:    "{last}[[ {probably}]][[ {table}]] Try one small input: if it runs, the batch or input was too large for this card; if not, the model is.",
 		Not:      "{settings}.[[ Closing all else: {closing} at most.]]", Later: cures.Kept,
-		Cures: cures.LineFirst(cures.TooSmall, loosePieces, looseBefore, onlyIf(when.All(cures.SixteenFirst.If, cures.FourGiB), cures.Lighter), cures.LessToo, cures.HalveStep, cures.HalveOld, closeFirst, cures.MostlyComfyUI, cures.ShareOut, cures.PerhapsRanks, cures.LooseToo, onlyIf(when.All(cures.SixteenFirst.If, when.Not(cures.FourGiB)), cures.SixteenFirst), onlyIf(when.Not(when.Any((*ledger.Case).Training, ledger.Before2020, cures.SmallCard)), cures.Lighter), cures.FreshStart, cures.KeptInLoop, onlyIf(func(c *ledger.Case) bool { return cures.FreeOthers.If(c) && room.LittleInTable(c) == nil }, cures.FreeOthers)), Figures: besides,
+		Cures: cures.LineFirst(cures.TooSmall, loosePieces, looseBefore, onlyIf(when.Any(cures.LikeWeights, when.All(cures.SixteenFirst.If, cures.FourGiB)), cures.Lighter), cures.LessToo, cures.HalveStep, cures.HalveOld, closeFirst, cures.MostlyComfyUI, cures.ShareOut, cures.PerhapsRanks, cures.LooseToo, onlyIf(when.All(cures.SixteenFirst.If, when.Not(cures.FourGiB)), cures.SixteenFirst), onlyIf(when.Not(when.Any((*ledger.Case).Training, ledger.Before2020, cures.SmallCard, cures.LikeWeights)), cures.Lighter), cures.FreshStart, cures.KeptInLoop, onlyIf(func(c *ledger.Case) bool { return cures.FreeOthers.If(c) && room.LittleInTable(c) == nil }, cures.FreeOthers), cures.MoreCards), Figures: besides,
 		Sources: []string{allocatorSource, memoryFAQ},
 	},
 	{
@@ -287,6 +287,9 @@ func besides(c *ledger.Case) map[string]string {
 		figures["table"] = "The pasted `nvidia-smi` table shows only " + d.Used.String() + " in use when it was made."
 	}
 	figures["last"] = "The " + c.Asked.String() + " that failed is only the last of many requests."
+	if cures.LikeWeights(c) {
+		figures["last"] += " Hardly any of the reserve is unused, as is typical while weights are loaded; computing leaves more."
+	}
 	if c.Asked.Bytes*8 > c.Total.Bytes {
 		figures["last"] = "The " + c.Asked.String() + " that failed is a single tensor, larger than most weights: usually one operation on the whole input or batch."
 	}

@@ -37,7 +37,8 @@ var weightsFillCard = cause.Figures{"alone": alone}.First(
 	cause.If(when.All(onMPS, smallMac), cause.Good, "{limit} is the limit of a Mac with 8 GB or less: most models do not fit beside macOS."),
 	cause.If(onMPS, cause.Weak, "The model may be most of what this program holds."),
 	cause.If(ledger.CutShort, cause.Weak, mostly+"; the message is cut off before it says."),
-	cause.If(whileLoading, cause.Fair, "{alone} Hardly any of it is unused, as is typical while weights are loaded."),
+	cause.If(when.All(WhileLoading, when.In("unknown"), func(c *ledger.Case) bool { return len(c.Stack) == 1 }), cause.Good, "{alone} Hardly any of it is unused, as is typical while weights are loaded."),
+	cause.If(WhileLoading, cause.Fair, "{alone} Hardly any of it is unused, as is typical while weights are loaded."),
 	cause.If(when.Any(smallOrFull, largePiece), cause.Fair, "{alone}"),
 	cause.If(nil, cause.Weak, "{alone}"),
 )
@@ -59,9 +60,9 @@ func smallMac(c *ledger.Case) bool {
 	return limit != nil && limit.Bytes < 10*units.GiB
 }
 
-// whileLoading: nothing is cached, and a piece of the size of a weight was
+// WhileLoading: nothing is cached, and a piece of the size of a weight was
 // asked for.
-func whileLoading(c *ledger.Case) bool {
+func WhileLoading(c *ledger.Case) bool {
 	r := c.F().Requested
 	return c.Slack.Has() && c.Slack.Bytes < 64*units.MiB && r != nil && r.Bytes < units.GiB && c.Signal("layer") == nil && !(ledger.Before2020(c) && r.Bytes > 256*units.MiB)
 }

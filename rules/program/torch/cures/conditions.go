@@ -16,6 +16,7 @@ import (
 	"github.com/oomdoc/oomdoc/rules/program/torch/operation"
 	"github.com/oomdoc/oomdoc/rules/reader"
 	"github.com/oomdoc/oomdoc/rules/step"
+	"github.com/oomdoc/oomdoc/rules/when"
 )
 
 // ShareOut is for a job of several ranks in which each holds everything.
@@ -130,6 +131,18 @@ func SmallCard(c *ledger.Case) bool {
 
 // FourGiB: a card so small that the weights alone fill it as a rule.
 func FourGiB(c *ledger.Case) bool { return c.Total.Has() && c.Total.Bytes <= 9*units.GiB/2 }
+
+// LikeWeights: nothing tells what went on, and next to nothing is cached, as where
+// one weight after the other was put on a card that small models do not fill.
+func LikeWeights(c *ledger.Case) bool {
+	return c.Phase == "unknown" && OpenWork(c) && !SmallCard(c) && !ledger.Before2020(c) && clues.WhileLoading(c) && ledger.FillsAlone(c)
+}
+
+// MoreCards is for weights that fewer bits do not make small enough.
+var MoreCards = cause.Cure{
+	Fix: "multi_gpu", Title: "Or split the model over several GPUs", Cost: "needs them, or a larger GPU", If: when.All(LikeWeights, func(c *ledger.Case) bool { return c.Reader.Work == "" || strings.HasPrefix(c.Reader.Work, "text") }),
+	Told: "Model servers: vLLM `--tensor-parallel-size 2`, SGLang `--tp 2`. transformers: `device_map=\"auto\"`. Training: FSDP or DeepSpeed ZeRO-3.",
+}
 
 // MostlyOthers: more of the card is outside the program than its own.
 func MostlyOthers(c *ledger.Case) bool { return c.Others.Has() && c.Others.Bytes > c.Mine.Bytes }
