@@ -83,7 +83,8 @@ const (
 // traceback are the frames of a message, the innermost last.
 func traceback(log *text.Log, facts *fact.Facts, line int) []fact.Code {
 	frames := slices.Clone(facts.Code)
-	if n := len(frames); n > 0 && frames[n-1].Source == "" && frames[n-1].Line == log.Lines[len(log.Lines)-1].Number {
+	end := log.Lines[len(log.Lines)-1]
+	if n := len(frames); n > 0 && frames[n-1].Source == "" && frames[n-1].Line == end.Number && strings.Contains(end.Text, ", in ") { // a native dump has no comma
 		return nil // the paste ends within a frame: where it led is not to be seen
 	}
 	frames = slices.DeleteFunc(frames, func(x fact.Code) bool { return x.Function == "" })
