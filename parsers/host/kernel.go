@@ -52,7 +52,7 @@ var kernelWordings = slices.Concat(
 	},
 	text.OnAny(text.Unless(text.Fails(kernelKill), killBelow), "OOM killer terminated this process", "Tasks state (memory values in pages)", "oom_kill_process from out_of_memory"), text.OnAny(text.Unless(text.FailsAlone(oomdKill), text.Behind("killed/", 4000)), "cgroups for killing, top candidates were"), text.OnAny(text.Unless(readUnit, text.Before("systemd-oomdkilled", 240)), "failed with result 'oom-kill'", "has been killed by the OOM killer"),
 	text.OnAny(text.States(0, 60, text.NewPattern(`memory\(kbytes,-v\)(?<address_limit_kib>\d{1,15})`)), "virtual memory (kbytes, -v)"), // bash's ulimit -a
-	text.OnAny(text.Says("cluster"), "srun: ", "#SBATCH", "sbatch ", "SLURM_JOB", "/gpfs/", "/lustre/", "#PBS ", "#BSUB ", "module load "),
+	text.OnAny(text.Says("cluster"), "srun: ", "#SBATCH", "sbatch ", "SLURM_JOB", "/gpfs/", "/lustre/", "#PBS ", "#BSUB ", "module load ", "/slurm_script: line ", "/var/spool/slurm", "/mom_priv/jobs/", "/.lsbatch/"),
 	text.OnAny(readSlurm, "oom-kill event(s) in", "oom_kill event", "Exceeded job memory limit", "Exceeded step memory limit"),
 	text.OnAny(readCompilerSignal, "signal terminated program"),
 	// gcc ("c++: fatal error: Killed signal terminated program cc1plus") and nvcc

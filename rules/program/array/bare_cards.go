@@ -34,7 +34,7 @@ var bareCards = []cause.Card{
 		Means: activity.Held + activity.Stage + "The C++ code asked for system RAM, usually not GPU memory, and got none. The message does not say how much. Either RAM was full or limited, or the requested size was wrong (a damaged file, a bad count). Try a tenth of the input: if that fails too, suspect the size or a limit.",
 		Cures: []cause.Cure{
 			calls.PageFile, calls.LookWhy,
-			{Fix: "stream_dataset", Title: "Process less data at a time", Told: "[[{option} ]]Use a smaller input, a smaller batch, or fewer threads; each thread often has its own buffers.", Cost: "Time"},
+			{Fix: "stream_dataset", Title: "Process less data at a time", Told: "[[{option} ]]Use a smaller input, a smaller batch, or fewer threads or MPI ranks; each often has its own buffers.", Cost: "Time"},
 			calls.SwapBridge,
 		},
 		Sources: []string{"libstdc++-v3/libsupc++/bad_alloc.cc", "https://www.kernel.org/doc/html/latest/mm/overcommit-accounting.html"},

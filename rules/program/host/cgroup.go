@@ -269,6 +269,9 @@ func slurmJob(c *ledger.Case) string {
 		}
 	}
 	paths := []string{limits.CgroupPath(c)}
+	if path, _, script := strings.Cut(c.Failure.Message, "/slurm_script: line "); script { // "/var/spool/slurmd/job01234"
+		paths = append(paths, "job_"+strings.TrimLeft(path[strings.LastIndex(path, "/job")+1:], "job0"))
+	}
 	for _, x := range c.Facts.Facts { // "srun: Terminating job step 1298485.0"
 		if _, told, found := strings.Cut(x.Text, "job step "); found && x.Name == "cluster" {
 			paths = append(paths, "job_"+strings.ReplaceAll(told, ".", "/"))

@@ -105,6 +105,8 @@ var restCards = []cause.Card{
 		Means:    activity.Held + activity.Stage + activity.Kill + activity.OtherKills + " If it always stops at the same step, that step creates something large. If the time varies, memory grows, or other programs take the RAM.",
 		Not:      "[[Settings of {gpu}: a full GPU raises an error instead.]]",
 		Cures: []cause.Cure{
+			// In a batch system's job, instead of the kernel's log, which needs root.
+			{Fix: "raise_memory_limit", If: ledger.OnCluster, Title: "Ask the batch system for more memory", Told: "A job may use only what its script asks for, or a small default, however much RAM the node has. Slurm: `#SBATCH --mem=64G`, or `--mem=0` for the whole node. This shows what was asked for (ReqMem) and used (MaxRSS):", Steps: slurmAsk, Cost: "perhaps a longer wait"},
 			askKernel,
 			{Fix: "lower_num_workers", If: inPython, Title: "Use less memory at once", Told: "[[{option} ]]Start half as many processes: each usually has its own copy of the data. Read data in parts: `pd.read_csv(path, usecols=[...], chunksize=100_000)`, `np.load(path, mmap_mode=\"r\")`. If a tenth of the data is too much as well, look at what is loaded first, such as a model.", Cost: "some rewriting or time"},
 			{Fix: "lower_num_workers", If: when.Not(inPython), Title: "Find out what decides: the input, or the start", Told: "[[{option} ]]If it runs with a tenth of the input, give it the input in parts, with fewer threads, jobs or processes (a build: `make -j2`). If not, its fixed part is too large: lower its caches and buffers, or raise the limit.", Cost: "time"},

@@ -328,6 +328,9 @@ func javaSystem(c *ledger.Case) map[string]string {
 	return out
 }
 
+// ofPackage: a package for Python may be what is built, and there may be wheels.
+func ofPackage(c *ledger.Case) bool { return !c.Near("CMakeFiles/") || c.Near("wheel", "setup.py") }
+
 // buildCards are those of builds that name no tool.
 var buildCards = []cause.Card{
 	{
@@ -347,7 +350,8 @@ var buildCards = []cause.Card{
 		Means: "The system killed the build while it compiled (signal 9), usually because too many compilers ran at once. CUDA files can need 2 to 8 GB each. In a container or on a CI machine the limit there counts.",
 		Cures: []cause.Cure{
 			{Fix: "lower_build_jobs", Title: "Compile with fewer jobs", Kind: "text", Text: "`cmake --build build --parallel 1`, `make -j1` or `ninja -j1`. In front of `pip install`: `MAX_JOBS=1 CMAKE_BUILD_PARALLEL_LEVEL=1`", Cost: "The build takes longer"},
-			{Fix: "upgrade_version", Title: "Install a prebuilt wheel", Kind: "text", Text: "Look on the project's releases page for a wheel that fits your versions of Python, PyTorch and CUDA.", Cost: "None"},
+			{Fix: "raise_memory_limit", If: when.Not(ofPackage), Title: "Give the build more memory, or let it need less", Told: "WSL: raise `memory=` and `swap=` under `[wsl2]` in .wslconfig. Docker or CI: a higher limit. Debug information (`-g`, for CUDA `-G`) takes more: configure with `-DCMAKE_BUILD_TYPE=Release`.", Cost: "None"},
+			{Fix: "upgrade_version", If: ofPackage, Title: "Install a prebuilt wheel", Kind: "text", Text: "Look on the project's releases page for a wheel that fits your versions of Python, PyTorch and CUDA.", Cost: "None"},
 			{Fix: "add_swap", Title: "Add swap for the build", Kind: "shell", Text: "sudo fallocate -l 16G /swapfile && sudo chmod 600 /swapfile && sudo mkswap /swapfile && sudo swapon /swapfile", Cost: "16 GB of disk; slow"},
 		},
 		Sources: []string{"flash-attention/setup.py", "cmake/Source/cmcmd.cxx"},

@@ -70,12 +70,13 @@ var Megatron = program.Program{
 	Name: "megatron", Shown: "Megatron-LM", Rank: 66,
 	Work: "text-training", Edits: "flags", Language: "python",
 	Sources: program.Sources{
-		"Megatron-LM/megatron/training/arguments.py":                  "--recompute-activations --optimizer-cpu-offload --use-distributed-optimizer --seq-length --use-precision-aware-optimizer --micro-batch-size",
+		"Megatron-LM/megatron/training/arguments.py":                  "--recompute-activations --optimizer-cpu-offload --use-distributed-optimizer --seq-length --use-precision-aware-optimizer --micro-batch-size --num-workers",
 		"Megatron-LM/megatron/core/transformer/transformer_config.py": "--recompute-granularity --recompute-method --recompute-num-layers",
 		"Megatron-LM/megatron/core/model_parallel_config.py":          "--tensor-model-parallel-size --pipeline-model-parallel-size --context-parallel-size --sequence-parallel",
 	},
-	Proofs: []string{"megatron/core/", "megatron/training/", "Megatron-LM/", "megatron/legacy/"},
+	Proofs: []string{"megatron/core/", "megatron/training/", "Megatron-LM/", "megatron/legacy/", "Pai-Megatron-Patch", "[before the start of training step] datetime"},
 	Steps: parts.Spelling{
+		"lower_num_workers":      parts.Say("Pass `--num-workers 0` to the training script (default: 2 in each rank). If that works, try 1."),
 		"lower_batch_size":       parts.Say("Set `--micro-batch-size 1`. The global batch size stays the same."),
 		"lower_context":          parts.Say("Split long sequences over GPUs with `--context-parallel-size 2`, or lower `--seq-length`."),
 		"gradient_checkpointing": parts.Say("Add `--recompute-granularity full --recompute-method uniform --recompute-num-layers 1` (least memory), or `--recompute-activations` (cheaper, saves less)."),

@@ -16,13 +16,13 @@ var PinnedWords = []string{"bytes on host: CUDA_ERROR", "bytes on host: out of m
 
 var HostCards = []cause.Card{
 	{
-		ID: "other/pinned-by-driver", Kinds: []fact.Kind{fact.TFAlloc}, Said: PinnedWords, If: func(c *ledger.Case) bool { return c.Backend == "cpu" },
+		ID: "other/pinned-by-driver", Kinds: []fact.Kind{fact.TFAlloc, fact.PlainHost}, Said: PinnedWords, If: func(c *ledger.Case) bool { return c.Backend == "cpu" },
 		Cause: cause.HostMemory, Weight: cause.Strong, Headline: "could not get pinned system memory (RAM) from the driver",
 		Means: "\"On host\" and \"pinned host memory\" mean RAM, although the message names CUDA: the driver could not lock RAM for copies to the card. Either RAM was full, or a limit was reached: the container's, WSL's, or that on locked memory.",
 		Not:   "A higher `TF_GPU_HOST_MEM_LIMIT_IN_MB`: the driver refused, not that limit.",
 		Cures: []cause.Cure{
 			{Fix: "raise_memory_limit", Title: "See which limit it was, and raise it", Kind: "shell", Text: "free -h; ulimit -l; cat /sys/fs/cgroup/memory.max 2>/dev/null   # where the program runs; max: no limit", Ways: []cause.Way{
-				{For: "WSL", Text: "raise `memory=` in %UserProfile%\\.wslconfig, then `wsl --shutdown`"},
+				{For: "WSL", Text: "raise `memory=` in .wslconfig in your Windows user folder, then `wsl --shutdown`"},
 				{For: "Docker", Text: "a larger `--memory`, and `--ulimit memlock=-1`"},
 			}, Cost: "A look is free"},
 			{Fix: "limit_framework_preallocation", Title: "If unified memory is on, let it take less", Told: "With `TF_FORCE_UNIFIED_MEMORY=1`, arrays spill into RAM, up to `XLA_PYTHON_CLIENT_MEM_FRACTION` times the card. Halve that value, or use a smaller input.", Cost: "Less room for large inputs"},
@@ -55,7 +55,7 @@ var HostCards = []cause.Card{
 		Sources: []string{"oneDNN/include/oneapi/dnnl/dnnl.hpp", "oneDNN/include/oneapi/dnnl/dnnl_common_types.h", "tensorflow/core/util/util.cc", "pytorch/torch/backends/mkldnn/__init__.py"},
 	},
 	{
-		ID: "other/pinned", Kinds: []fact.Kind{fact.PlainHost, fact.PlainMemory, fact.PlainDevice}, Said: pinnedCalls,
+		ID: "other/pinned", Kinds: []fact.Kind{fact.PlainHost, fact.PlainMemory, fact.PlainDevice}, Said: pinnedCalls, Unsaid: PinnedWords,
 		Cause: cause.HostMemory, Weight: cause.Decisive, Headline: "could not get pinned system memory (RAM)[[: {asked}]]",
 		Means: "The failing call asks for pinned memory: RAM that cannot be swapped out, for fast copies to the GPU. The error sounds like a full card, but this is RAM. Either RAM was short, or pinned memory is limited: by a container, by WSL and Windows (about half of the RAM), or by `ulimit -l`.",
 		Not:   "Freeing the card, or a card with more memory.",

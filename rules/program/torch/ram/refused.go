@@ -56,9 +56,12 @@ func smallEnoughForSwap(c *ledger.Case) bool { return c.Asked.Bytes <= 24*units.
 
 // layerFigures say what the failing line computes.
 func layerFigures(c *ledger.Case) map[string]string {
-	out := map[string]string{"layer": "", "swap": "", "each": eachOf(c), "numbers": "", "text": "half the length takes a quarter of the attention scores.", "graph": "", "general": ""}
+	out := map[string]string{"layer": "", "swap": "", "each": eachOf(c), "numbers": "", "text": "half the length takes a quarter of the attention scores.", "graph": "", "general": "", "reserved": ""}
 	if n := squareSide(c); n > 0 {
 		out["each"] = fmt.Sprintf("%s is exactly %s x %s x 4 bytes, so most likely a matrix of all pairs. Look for %s among your numbers of samples, points, nodes or pixels.", c.Asked, ledger.Thousands(n), ledger.Thousands(n), ledger.Thousands(n))
+	}
+	if n := ledger.Requested(c); n%1e6 == 0 && n/1e6 >= 4096 && n/1e6%125 != 0 { // not a square of round sides
+		out["reserved"] = fmt.Sprintf("%s is exactly 1,000,000 x %s bytes. If that is a buffer's capacity, lower it, store images as `uint8`, and add single entries, not batches.", c.Asked, ledger.Thousands(n/1e6))
 	}
 	if operation.Is(operation.Creation, operation.Distances)(c) {
 		out["text"], out["graph"] = "", "use a sparse matrix, which stores only the edges (`torch.sparse_coo_tensor(edge_index, weights, (n, n))`, `scipy.sparse`)."
@@ -151,7 +154,7 @@ var RefusedCards = []cause.Card{
 			{Fix: "fix_shape", If: inProduct, Title: "Print the shapes", Cost: "a minute", Told: "If the printed size is about {asked}, lower the batch size or the length. If it is far smaller, the CPU kernel is at fault (old PyTorch releases with 16 bit): compute that layer in float32, or update.", Kind: "python", Text: "print(x.shape, x.dtype, weight.shape)   # of that line\nprint(x.numel() // x.shape[-1] * weight.shape[0] * 4 / 2**30, \"GiB\")"},
 			{Fix: "lower_batch_size", If: when.All(inLayer, when.Not(inProduct)), Title: "Pass fewer or smaller samples in one call", Cost: "slower, or some lines of code", Told: "Lower the batch size; half the width and height takes a quarter. If a whole data set goes in, pass slices through the whole network and keep only the small results:", Kind: "python", Text: "with torch.no_grad():          # keeps nothing for the backward pass\n    results = [net(part).argmax(1) for part in x.split(16)]   # net: the whole network; x: what goes into it; argmax: or what you need of it"},
 			{Fix: "stream_dataset", If: operation.Is(operation.Concatenation), Title: "Fill one array instead of joining a list", Cost: "some lines of code", Told: "Then only the result is in memory, not the parts as well; on disk it needs hardly any RAM. `float16` halves it.", Kind: "python", Text: "out = np.lib.format.open_memmap(\"out.npy\", mode=\"w+\", dtype=np.float32, shape=(rows, width))   # or torch.empty(rows, width)\nout[i:i + len(part)] = part   # in the loop, instead of a list's append"},
-			{Fix: "lower_batch_size", If: when.Not(when.Any(when.All(inLayer, when.Not(inProduct)), operation.Is(operation.Concatenation), func(c *ledger.Case) bool { return c.Asked.Bytes >= 1<<40 })), Title: "Process the input in smaller parts", Cost: "slower, or some lines of code", Ways: []cause.Way{{For: fix.Pictures, Text: "half the width and height, fewer frames, or tiles."}, {For: "Rows of a table or a graph", Text: "loop over blocks and keep only what you need of each."}, {For: "Text", Text: "{text}"}, {For: "A graph's nodes", Text: "{graph}"}}},
+			{Fix: "lower_batch_size", If: when.Not(when.Any(when.All(inLayer, when.Not(inProduct)), operation.Is(operation.Concatenation), func(c *ledger.Case) bool { return c.Asked.Bytes >= 1<<40 })), Title: "Process the input in smaller parts", Cost: "slower, or some lines of code", Ways: []cause.Way{{For: fix.Pictures, Text: "half the width and height, fewer frames, or tiles."}, {For: "Rows of a table or a graph", Text: "loop over blocks and keep only what you need of each."}, {For: "A replay memory or cache", Text: "{reserved}"}, {For: "Text", Text: "{text}"}, {For: "A graph's nodes", Text: "{graph}"}}},
 			{Fix: "raise_pagefile", Title: "Enlarge the page file", If: when.All(saysWindows, smallEnoughForSwap), Cost: "slow while in use; a restart", Told: "Windows+R, `SystemPropertiesAdvanced`, Performance: Settings, Advanced, Virtual memory, Change: twice the RAM, on an SSD. Windows hands out at most RAM plus page file."},
 			{Fix: "half_precision", If: when.All(when.Not(inLayer), when.Not(operation.Is(operation.Concatenation)), func(c *ledger.Case) bool { return c.Asked.Bytes < 1<<40 }), Title: "Use a smaller number type", Cost: "rounding", Told: "`float32` takes half of `float64`, `bfloat16` a quarter. Keep masks as `bool`, and images as `uint8` until you compute a batch."},
 			{Fix: "upgrade_version", If: inProduct, Title: "Update PyTorch", Cost: "some minutes", Told: "If the printed size is far below {asked}, install a newer release in a new environment."},
@@ -183,13 +186,13 @@ var RefusedCards = []cause.Card{
 		Sources:  []string{cpuAllocator, "https://learn.microsoft.com/en-us/windows/win32/memory/page-state"},
 	},
 	{
-		ID: "pytorch/cpu-ranks", Kinds: []fact.Kind{fact.CPUAlloc}, Said: []string{"closing signal SIGTERM", "torch.distributed.elastic", "Setting ds_accelerator"}, Unsaid: []string{"in __getitem__"}, If: when.All(when.Root(fact.CPUAlloc), nothingKept, when.Not(largeInRAM), when.Not(saysWindows)), Figures: hostFigures,
+		ID: "pytorch/cpu-ranks", Kinds: []fact.Kind{fact.CPUAlloc}, Said: []string{"closing signal SIGTERM", "torch.distributed.elastic", "Setting ds_accelerator", "deepspeed.launcher.launch"}, Unsaid: []string{"in __getitem__"}, If: when.All(when.Root(fact.CPUAlloc), nothingKept, when.Not(largeInRAM), when.Not(saysWindows)), Figures: hostFigures,
 		Headline: "ran out of system memory (RAM) in a job with several processes",
 		Means:    "System RAM ran out or a limit was reached, not GPU memory; {asked} is only the last request. If every process (rank) first loads the whole model, the machine needs the weights times the number of ranks. 70 billion parameters in 16 bit take 130 GiB each.",
 		Not:      "A smaller batch: it saves GPU memory. DeepSpeed's CPU offload: it takes more RAM.",
 		Cures: []cause.Cure{
 			{Fix: "shard_training", Title: "Split the weights while they load", Cost: "none", Told: "DeepSpeed ZeRO-3 with transformers: create `TrainingArguments` before `from_pretrained`, and pass no `device_map` or `low_cpu_mem_usage`. FSDP: `fsdp_cpu_ram_efficient_loading: true` in accelerate's config. Load in 16 bit, not 32."},
-			{Fix: "lower_num_workers", Title: "Test with fewer processes on this machine", Cost: "slower", Told: "If half as many run (`torchrun --nproc_per_node 4` instead of 8), RAM is too small. `watch free -h` shows it fill up. `num_workers=0` in the DataLoaders saves some too."},
+			{Fix: "lower_num_workers", Title: "Test with fewer processes on this machine", Cost: "slower", Told: "If half as many run (`torchrun --nproc_per_node 4` or `deepspeed --num_gpus 4` instead of 8), RAM is too small. `watch free -h` shows it fill up. `num_workers=0` in the DataLoaders saves some too."},
 			{Fix: "raise_memory_limit", Title: "Check RAM and limits, and raise what is too low", Cost: "free", Told: "`ulimit -v` should print unlimited. In a container, `/sys/fs/cgroup/memory.max` shows its limit.", Kind: "shell", Text: "free -h; ulimit -v; sysctl vm.overcommit_memory"},
 		},
 		Sources: []string{cpuAllocator, "https://huggingface.co/docs/transformers/deepspeed", "https://huggingface.co/docs/accelerate/usage_guides/fsdp", "https://github.com/QwenLM/Qwen/issues/852"},

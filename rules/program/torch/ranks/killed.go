@@ -28,6 +28,9 @@ func languageModel(c *ledger.Case) bool {
 	return cause.LoadsModel(c) || c.In("transformers", "trl", "peft", "deepspeed", "colossalai", "llama-factory", "axolotl", "llama")
 }
 
+// trainingLaunch: it is a training, or was started by a launcher of trainings.
+func trainingLaunch(c *ledger.Case) bool { return c.Training() || c.Near("accelerate/commands/launch") }
+
 // KilledCards are about ranks that signal 9 ended.
 var KilledCards = []cause.Card{
 	{
@@ -38,7 +41,8 @@ var KilledCards = []cause.Card{
 		Cures: []cause.Cure{
 			{Fix: "add_swap", Title: "Watch RAM while it starts, and add swap if it fills up", Told: "Run `watch free -h` in a second terminal. Afterwards `sudo dmesg -T | grep -i 'killed process'` shows whether the kernel killed it.", Kind: "shell", Text: "sudo fallocate -l 32G /swapfile && sudo chmod 600 /swapfile && sudo mkswap /swapfile && sudo swapon /swapfile", Cost: "32 GB of disk; slow while in use."},
 			{Fix: "raise_memory_limit", Title: "Raise the memory limit of the container, pod or job", Told: "Docker `--memory`, Kubernetes `resources.limits.memory`, Slurm `--mem`; WSL: `memory=24GB` under `[wsl2]` in .wslconfig.", Cost: "Less for the rest of the machine."},
-			{Fix: "use_smaller_model", Title: "Load it in 16 bit, or use a smaller or quantised model", Told: "transformers: `torch_dtype=torch.float16, low_cpu_mem_usage=True` with safetensors files. A quantised GGUF file in llama.cpp or Ollama needs far less RAM.", Cost: "Quality, if it is quantised."},
+			{Fix: "half_precision", If: trainingLaunch, Title: "Load it in 16 bit, without offload to the CPU", Told: "Pass `torch_dtype=torch.bfloat16, low_cpu_mem_usage=True` to each `from_pretrained`, also of text encoders. DeepSpeed: set the device of `offload_optimizer` and `offload_param` to `none`; an optimizer on the CPU takes 12 to 16 bytes of RAM per trained parameter. Start one process first (`--num_processes 1`): each loads its own copy.", Cost: "More GPU memory."},
+			{Fix: "use_smaller_model", If: when.Not(trainingLaunch), Title: "Load it in 16 bit, or use a smaller or quantised model", Told: "transformers: `torch_dtype=torch.float16, low_cpu_mem_usage=True` with safetensors files. A quantised GGUF file in llama.cpp or Ollama needs far less RAM.", Cost: "Quality, if it is quantised."},
 		},
 		Sources: []string{"pytorch/torch/distributed/elastic/multiprocessing/api.py", "https://github.com/meta-llama/llama/issues/856"},
 	},
